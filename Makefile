@@ -1,0 +1,95 @@
+# One command for newcomers: `make demo` or `make test`. A machine needs Python 3.11 or newer, git and make; the rest is
+# installed into .venv, at the versions and hashes of requirements.lock.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# Whatever environment the caller stands in, only .venv counts here.
+unexport VIRTUAL_ENV CONDA_PREFIX PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX UV_PYTHON UV_PROJECT_ENVIRONMENT
+
+BIN := .venv/bin
+PY := $(BIN)/python
+ENV := .make/env
+PYTHON ?=
+WORKERS ?= auto
+PYTEST = $(PY) -m pytest -n $(WORKERS) --maxprocesses 4
+# More arguments for the tool behind a target: make test ARGS="-k inbox", make lock ARGS=--upgrade
+ARGS ?=
+# What test-all installs where it is missing, as command:debian-package (tmux:tmux). No test needs one yet.
+COMPONENTS :=
+
+.PHONY: help env demo test test-all lint format types contracts bench lock components clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+env: $(ENV) ## create .venv and install everything into it
+
+demo: $(ENV) ## a small crew at work, in real processes
+	@$(BIN)/rook demo $(ARGS)
+
+test: $(ENV) ## the fast tests; what this machine lacks is named and skipped
+	@$(PYTEST) $(ARGS)
+
+test-all: $(ENV) components lint types contracts bench ## what CI runs: all checks, all tests, nothing skipped
+	@ROOK_NO_SKIPS=1 HYPOTHESIS_PROFILE=ci $(PYTEST) -m "" $(ARGS)
+
+lint: $(ENV) ## ruff: rules and format
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: $(ENV) ## let ruff repair what it can
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+types: $(ENV) ## basedpyright: strict in core, store and service
+	@$(BIN)/basedpyright
+
+contracts: $(ENV) ## import-linter: who may import whom
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(ENV) ## measurements at the size of CI; python -m bench runs the full ones
+	@$(PY) -m bench --ci $(ARGS)
+
+lock: $(ENV) ## write requirements.lock anew from pyproject.toml
+	@$(BIN)/uv pip compile --system-certs pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet \
+	    --output-file requirements.lock $(ARGS)
+	@! grep -n '://' requirements.lock || { echo "requirements.lock names a host: docs/adr/0015" >&2; exit 1; }
+
+components:
+	@for pair in $(COMPONENTS); do \
+	    command -v "$${pair%%:*}" >/dev/null && continue; \
+	    [ "$$(id -u)" = 0 ] || { echo "test-all needs $${pair%%:*}: install the package $${pair##*:}" >&2; exit 1; }; \
+	    apt-get install -qq -y "$${pair##*:}" || exit 1; \
+	done
+
+clean: ## remove the environment and every cache
+	@rm -rf .venv .make .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	@find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# uv does not read pip's configuration. Where only pip knows the way to an index, pip installs the same lock, slower.
+$(ENV): requirements.lock pyproject.toml
+	@mkdir -p .make
+	@$(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(MAKE) .venv
+	@awk '/^uv==/ { on = 1 } on { print } on && !/\\$$/ { exit }' requirements.lock > .make/uv.txt
+	@echo "installing the packages of requirements.lock into .venv"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r .make/uv.txt
+	@$(BIN)/uv pip sync --quiet --system-certs --python $(PY) --require-hashes requirements.lock || { \
+	    echo "uv found no way to an index; pip installs the same lock"; \
+	    $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; }
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+.PHONY: .venv
+.venv:
+	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	    "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    echo "creating .venv with $$("$$python" --version)"; \
+	    exec "$$python" -m venv --clear .venv; \
+	done; \
+	echo "No Python 3.11 or newer with venv was found." >&2; \
+	echo "Install one (Debian, Ubuntu: apt-get install python3 python3-venv) or name it: make PYTHON=/path/to/python3" >&2; \
+	exit 1

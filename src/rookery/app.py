@@ -1,0 +1,113 @@
+"""The composition root: the only place that names implementations. Doors ask here for a house to work in."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rookery import config
+from rookery.client.local import LocalClient
+from rookery.core import names
+from rookery.core.caller import Caller
+from rookery.runtime import clock, folders, places, process
+
+if TYPE_CHECKING:
+    from rookery.client.handles import Team
+    from rookery.core.ports import Clock
+    from rookery.store.port import Store
+    from rookery.wake.port import Bell
+
+
+class TeamDirectory:
+    """Who belongs to a group by the team's definition: the settings, and folders of agent files."""
+
+    def __init__(self, settings: config.Settings, root: str, cwd: str) -> None:
+        self._settings = settings
+        self._root = root
+        self._cwd = cwd
+
+    def members(self, group: str) -> Sequence[str]:
+        listed = self._settings["groups"].get(group, [])
+        found = folders.group_members(self._root, self._cwd, self._settings["group_folders"], group)
+        return list(dict.fromkeys([*listed, *found]))
+
+    def groups(self) -> Sequence[str]:
+        return sorted(self._settings["groups"])
+
+    def is_defined(self, name: str) -> bool:
+        key = names.key(name)
+        listed = [*self._settings["agents"], *(m for group in self._settings["groups"].values() for m in group)]
+        leader = self._settings["leader"]
+        return key in {names.key(other) for other in ([*listed, leader] if leader else listed)}
+
+    def role(self, name: str) -> str:
+        entry = self._settings["agents"].get(name, {})
+        return str(entry.get("role", ""))
+
+
+class House:
+    """Everything one process needs for one team. What is costly is made when it is first asked for."""
+
+    def __init__(self, where: places.Places, settings: config.Settings, cwd: str) -> None:
+        self.places = where
+        self.settings = settings
+        self.cwd = cwd
+        self.team = where.team
+        self.clock: Clock = clock.SystemClock()
+        self.prober = clock.SystemProber()
+        self.chance = clock.SystemChance()
+        self.directory = TeamDirectory(settings, where.root, cwd)
+        self.host = process.host_name()
+
+    @cached_property
+    def boot(self) -> str:
+        return self.clock.boot()
+
+    @cached_property
+    def store(self) -> "Store":
+        from rookery.store.sqlite import SqliteStore
+
+        places.prepare_home(self.places.home)
+        places.create_private(self.places.store)
+        return SqliteStore(
+            self.places.store, self.clock, busy_s=self.settings["store.busy_s"], read_s=self.settings["store.read_s"]
+        )
+
+    @cached_property
+    def bell(self) -> "Bell":
+        from rookery.wake.datagram import DatagramBell
+
+        return DatagramBell(self.places.home)
+
+    @cached_property
+    def client(self) -> LocalClient:
+        return LocalClient(self.store, self.bell, self, self.team)
+
+    def caller(self, agent: str | None = None, **more: Any) -> Caller:
+        """A caller on this machine, in this folder."""
+        return Caller(agent=agent, host=self.host, boot=self.boot, cwd=self.cwd, **more)
+
+    def close(self) -> None:
+        if "store" in self.__dict__:
+            self.store.close()
+
+
+def open_house(
+    *, cwd: str, environ: Mapping[str, str], team: str | None = None, flags: Mapping[str, Any] | None = None
+) -> House:
+    where = places.find(cwd=cwd, environ=environ, team=team)
+    settings = config.load(environ=environ, user_file=where.user_file, repo_file=where.repo_file, flags=flags or {})
+    return House(where, settings, os.path.abspath(cwd))
+
+
+def connect(*, team: str | None = None, cwd: str | None = None, home: str | None = None) -> "Team":
+    """This repository's team, in the embedded store. Nothing has to run for it."""
+    from rookery.client.handles import Team
+
+    environ = dict(os.environ)
+    if home is not None:
+        environ["ROOK_HOME"] = os.fspath(home)
+        environ.pop("ROOK_STORE", None)
+    house = open_house(cwd=cwd or os.getcwd(), environ=environ, team=team)
+    caller = house.caller(os.environ.get("ROOK_AGENT"))
+    return Team(house.client, caller, process=process.identify(os.getpid()), poll_s=house.settings["poll.s"])

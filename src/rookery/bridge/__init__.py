@@ -1,0 +1,1 @@
+"""Other systems' layouts, read and written: seed 004's mailbox folders, and its Python API."""

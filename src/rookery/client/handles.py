@@ -1,0 +1,203 @@
+"""Handles for Python programs: a team, an agent in it, its messages and receipts. Written once above `call`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rookery.core.caller import Caller
+
+from . import waiting
+from .port import Client
+
+
+@dataclass(frozen=True)
+class Recipient:
+    name: str
+    state: str
+    how: str
+    chosen: str = ""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What `send` answers: committed, and what is known about each recipient."""
+
+    id: str
+    status: str
+    thread: str
+    seq: int
+    recipients: tuple[Recipient, ...]
+    replayed: bool = False
+
+    @classmethod
+    def of(cls, result: dict[str, Any]) -> "Receipt":
+        known = tuple(Recipient(**each) for each in result["recipients"])
+        return cls(
+            result["id"], result["status"], result["thread"], result["seq"], known, result.get("replayed", False)
+        )
+
+
+@dataclass(frozen=True)
+class Message:
+    id: str
+    sender: str
+    to: str
+    type: str
+    priority: str
+    subject: str
+    body: str
+    state: str
+    thread: str
+    created_at: str
+    seq: int = 0
+    reply_to: str | None = None
+    expires_at: str | None = None
+    asks: bool = False
+    group: str | None = None
+    tags: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
+    payload: dict[str, Any] = field(default_factory=lambda: {})
+    context: dict[str, Any] = field(default_factory=lambda: {})
+    first_contact: dict[str, Any] | None = None
+    agent: "Agent | None" = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, card: dict[str, Any], agent: "Agent") -> "Message":
+        same = ("id", "to", "type", "priority", "subject", "body", "thread", "created_at", "seq", "reply_to",
+                "expires_at", "asks", "group", "payload", "context")  # fmt: skip
+        return cls(
+            sender=card["from"], state=card.get("state", ""), tags=tuple(card["tags"]), agent=agent,
+            attachments=tuple(card["attachments"]), first_contact=card.get("first_contact"),
+            **{key: card[key] for key in same},
+        )  # fmt: skip
+
+    def read(self) -> "Message":
+        return self._owner().read(self.id)
+
+    def ack(self, state: str = "completed", reason: str = "") -> None:
+        self._owner().ack(self.id, state=state, reason=reason)
+
+    def reply(self, body: str, **more: Any) -> Receipt:
+        return self._owner().reply(self.id, body, **more)
+
+    def _owner(self) -> "Agent":
+        if self.agent is None:
+            raise ValueError("this message was not taken from an inbox")
+        return self.agent
+
+
+class Agent:
+    """Speaks as one agent. Made by `team.join` (with a session that can be fenced) or `team.agent` (without)."""
+
+    def __init__(self, team: "Team", name: str, caller: Caller, joined: dict[str, Any] | None = None) -> None:
+        self.team = team
+        self.name = name
+        self.joined = joined or {}
+        self._caller = caller
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.name} of {self.team.name}>"
+
+    def call(self, verb: str, **args: Any) -> Any:
+        """Any verb of the table, as this agent."""
+        return self.team.client.call(verb, args, self._caller)
+
+    def send(self, to: str | Sequence[str], subject: str, body: str = "", **more: Any) -> Receipt:
+        names = [to] if isinstance(to, str) else list(to)
+        return Receipt.of(self.call("send", to=names, subject=subject, body=body, **more))
+
+    def broadcast(self, subject: str, body: str = "", **more: Any) -> Receipt:
+        return Receipt.of(self.call("broadcast", subject=subject, body=body, **more))
+
+    def handoff(self, to: str | Sequence[str], subject: str, **more: Any) -> Receipt:
+        names = [to] if isinstance(to, str) else list(to)
+        return Receipt.of(self.call("handoff", to=names, subject=subject, **more))
+
+    def escalate(self, title: str, body: str = "", **more: Any) -> dict[str, Any]:
+        return self.call("escalate", title=title, body=body, **more)
+
+    def inbox(self, **filters: Any) -> list[Message]:
+        found = self.call("inbox", whole=True, **filters)
+        return [Message.of(card, self) for card in found["messages"]]
+
+    def read(self, id: str) -> Message:
+        return Message.of(self.call("read", id=id), self)
+
+    def ack(self, id: str, *more: str, state: str = "completed", reason: str = "") -> None:
+        self.call("ack", ids=[id, *more], state=state, reason=reason)
+
+    def reply(self, id: str, body: str, **more: Any) -> Receipt:
+        return Receipt.of(self.call("reply", id=id, body=body, **more))
+
+    def archive(self, *ids: str) -> None:
+        self.call("archive", ids=list(ids))
+
+    def pending(self) -> dict[str, Any]:
+        return self.call("pending")
+
+    def search(self, query: str, **more: Any) -> list[dict[str, Any]]:
+        return self.call("search", query=[query], **more)["messages"]
+
+    def wait(self, timeout: float | None = None, **filters: Any) -> list[Message]:
+        """Block until mail is there (or the time is over); woken by the bell."""
+        asked = {"whole": True, **filters}
+        found = waiting.mail(
+            self.team.client, self._caller, self.name, asked, timeout_s=timeout, poll_s=self.team.poll_s
+        )
+        return [Message.of(card, self) for card in found["messages"]] if found else []
+
+    def status(self, note: str | None = None, task: str | None = None) -> dict[str, Any]:
+        return self.call("status", note=note, task=task)
+
+    def rename(self, name: str) -> None:
+        self.name = self.call("rename", name=name)["name"]
+
+    def leave(self) -> None:
+        self.call("leave")
+
+
+class Team:
+    """A team's ledger, from this process."""
+
+    def __init__(self, client: Client, caller: Caller, *, process: tuple[int, str] | None, poll_s: float = 1.0) -> None:
+        self.client = client
+        self.name = client.team
+        self.poll_s = poll_s
+        self._caller = caller
+        self._process = process
+
+    def __repr__(self) -> str:
+        return f"<Team {self.name}>"
+
+    def __enter__(self) -> "Team":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def join(self, name: str = "", *, takeover: bool = False, **more: Any) -> Agent:
+        """Take a name. A second live holder is refused unless `takeover`; whoever is put out gets SessionFenced."""
+        caller = self._caller._replace(process=self._process)
+        joined = self.client.call("join", {"name": name, "takeover": takeover, **more}, caller)
+        mine = self._caller._replace(agent=joined["name"], session=joined["session"])
+        return Agent(self, joined["name"], mine, joined)
+
+    def agent(self, name: str) -> Agent:
+        """A handle to an agent without joining as it."""
+        return Agent(self, name, self._caller._replace(agent=name))
+
+    def call(self, verb: str, **args: Any) -> Any:
+        """Any verb of the table, as the person."""
+        return self.client.call(verb, args, self._caller)
+
+    def who(self, **filters: Any) -> list[dict[str, Any]]:
+        return self.call("who", **filters)["agents"]
+
+    def feed(self, **filters: Any) -> list[dict[str, Any]]:
+        return self.call("feed", **filters)["events"]
+
+    def follow(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        return waiting.follow(self.client, self._caller, after, poll_s=self.poll_s)
+
+    def close(self) -> None:
+        self.client.close()

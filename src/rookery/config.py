@@ -1,0 +1,497 @@
+"""The settings: one table, from which validation, `rook config` and docs/settings.md are drawn.
+
+Later wins: defaults, the user's file, the repository's file, environment, flags. Nothing is guessed: an unknown key is
+an error that names the nearest known one, and a value that does not fit is an error that says where it came from.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from rookery.core.errors import BadInput
+
+YEAR_S = 365 * 86_400
+SECONDS = "seconds"
+
+
+class Setting(NamedTuple):
+    name: str
+    kind: str  # str, int, float, bool, list (of strings) or table
+    default: Any
+    unit: str
+    help: str
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    seed: str = ""  # the pi-messenger option it stands for
+
+
+def _seconds(name: str, default: float, low: float, high: float, help: str, seed: str = "") -> Setting:
+    return Setting(name, "float", default, SECONDS, help, (), low, high, seed)
+
+
+def _count(name: str, default: int, unit: str, low: int, high: int, help: str, seed: str = "") -> Setting:
+    return Setting(name, "int", default, unit, help, (), low, high, seed)
+
+
+def _switch(name: str, default: bool, help: str, seed: str = "") -> Setting:
+    return Setting(name, "bool", default, "", help, seed=seed)
+
+
+def _choice(name: str, default: str, choices: str, help: str, seed: str = "") -> Setting:
+    return Setting(name, "str", default, "", help, tuple(choices.split()), seed=seed)
+
+
+def _list(name: str, default: list[str], help: str, seed: str = "") -> Setting:
+    return Setting(name, "list", default, "", help, seed=seed)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("team", "str", "", "", "Name of the team. Empty: the git repository or the folder gives it."),
+    Setting("leader", "str", "", "", "Address of the agent that escalations go to before they reach a person."),
+    _seconds("store.busy_s", 10, 0, 600, "How long a call waits for the write lock before it gives up."),
+    _seconds("store.read_s", 5, 0.01, 600, "A read that takes longer is cut off."),
+    _seconds("poll.s", 1.0, 0.01, 3600, "The slow poll beneath the bell: a lost ring costs at most this."),
+    _seconds("mesh.heartbeat_s", 15, 0.1, 3600, "How often a resident session says that it is there."),
+    _seconds("mesh.lease_s", 60, 1, YEAR_S, "Heartbeat lease of a session whose process cannot be looked at."),
+    _seconds("mesh.active_s", 30, 1, YEAR_S, "Activity younger than this is shown as active."),
+    _seconds("mesh.idle_s", 300, 1, YEAR_S, "Activity younger than this is shown as idle, older without work as away."),
+    _seconds("mesh.stuck_s", 900, 1, YEAR_S, "With work and without activity for this long: stuck.", "stuckThreshold"),
+    _seconds("mesh.recent_s", 600, 1, YEAR_S, "The window of activity that the automatic status calls recent."),
+    _switch("mesh.auto_status", True, "Make a status message from what a session does.", "autoStatus"),
+    _switch("mesh.auto_join", False, "Join when a session starts.", "autoRegister"),
+    _list("mesh.auto_join_paths", [], "Patterns of folders in which a session joins by itself.", "autoRegisterPaths"),
+    _switch("mesh.scope_to_folder", False, "Show only agents in the same folder.", "scopeToFolder"),
+    _choice(
+        "names.theme",
+        "default",
+        "default nature space minimal custom",
+        "Word list that generated names are made from; custom takes names.words.",
+        "nameTheme",
+    ),
+    _list("names.words", [], "The words of the custom theme."),
+    _count("feed.limit", 50, "events", 1, 10_000, "Events that `rook feed` shows.", "feedRetention"),
+    _switch("feed.crew_events", True, "Show events of plans and tasks in the feed.", "crewEventsInFeed"),
+    _switch("top.auto_open", True, "Open the overview while a crew works.", "autoOverlay"),
+    _count("mail.body_limit", 1_048_576, "bytes", 1, 1 << 30, "Longest body of a message."),
+    _choice(
+        "mail.coordination",
+        "unlimited",
+        "none minimal moderate chatty unlimited",
+        "How many messages a session may send: 0, 2, 5, 10 or any number.",
+    ),
+    _count("mail.inbox_limit", 20, "messages", 1, 10_000, "Messages that `rook inbox` shows."),
+    _count("mail.context_full", 5, "messages", 0, 1_000, "Messages that prompt context gives in full."),
+    _count("mail.context_characters", 500, "characters", 1, 1_000_000, "Where a body in prompt context is cut."),
+    _choice(
+        "mail.context_priority",
+        "high",
+        "low normal high urgent",
+        "Lowest priority that prompt context gives in full; the rest is counted.",
+    ),
+    _count("retention.archive_days", 30, "days", 0, 36_500, "Archived mail is kept this long."),
+    _count("retention.days", 30, "days", 0, 36_500, "Events are kept at least this long."),
+    _count("retention.events", 100_000, "events", 0, 1 << 40, "The newest events of a team that are kept at any age."),
+    Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
+    _list(
+        "group_folders",
+        ["swarms/{group}/agents"],
+        "Folders whose Markdown files name a group's members; {group} stands for the group.",
+    ),
+    Setting("agents", "table", {}, "", 'Agents known before they join: name = { role = "...", model = "..." }.'),
+    Setting("templates", "table", {}, "", "Forms for handoffs: name = { help, needs, presets, tags }."),
+)
+
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+# What an entry of a table setting is: a kind, or its own keys with their kinds.
+_ENTRIES: dict[str, str | dict[str, str]] = {
+    "groups": "list",
+    "agents": {"role": "str", "model": "str"},
+    "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
+}
+
+PREFIX = "ROOK_"
+# Variables that say where things are and who calls. ROOK_TEAM is one of them and a setting too.
+RESERVED = frozenset(
+    PREFIX + name for name in ("HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "FAULT", "NO_SKIPS")
+)
+_TRUE = ("true", "1", "yes", "on")
+_FALSE = ("false", "0", "no", "off")
+
+DEFAULT = "default"
+FLAG = "flag"
+
+
+class Settings(Mapping[str, Any]):
+    """Every setting with its value and where that came from. Lists and tables are handed out as copies."""
+
+    __slots__ = ("_sources", "_values")
+
+    def __init__(self, values: Mapping[str, Any], sources: Mapping[str, str]) -> None:
+        self._values = dict(values)
+        self._sources = dict(sources)
+
+    def __getitem__(self, name: str) -> Any:
+        return _copy(self._values[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def source(self, name: str) -> str:
+        return self._sources[name]
+
+    def ms(self, name: str) -> int:
+        """A setting in seconds as the milliseconds that everything inside counts in."""
+        if _BY_NAME[name].unit != SECONDS:
+            raise ValueError(f"{name} is not a time")
+        return round(self._values[name] * 1000)
+
+
+def load(
+    *,
+    environ: Mapping[str, str],
+    user_file: str | None,
+    repo_file: str | None,
+    flags: Mapping[str, Any] = {},
+) -> Settings:
+    values = {setting.name: setting.default for setting in SETTINGS}
+    sources = dict.fromkeys(values, DEFAULT)
+    for layer in _layers(environ, user_file, repo_file, flags):
+        for name, (value, source) in layer.items():
+            if _BY_NAME[name].kind == "table" and sources[name] != DEFAULT:
+                # `groups.a` is a key of its own, as `mesh.stuck_s` is: a later file adds to a table entry by entry.
+                value, source = values[name] | value, f"{sources[name]}, {source}"
+            values[name], sources[name] = value, source
+    return Settings(values, sources)
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + name.upper().replace(".", "_")
+
+
+_Layer = dict[str, tuple[Any, str]]  # by name: the value, checked, and its source
+
+
+def _layers(
+    environ: Mapping[str, str], user_file: str | None, repo_file: str | None, flags: Mapping[str, Any]
+) -> Iterator[_Layer]:
+    """The weakest first."""
+    if user_file:
+        layer = _from_file(user_file)
+        if "team" in layer:
+            _refuse_team(user_file)
+        yield layer
+    if repo_file:
+        yield _from_file(repo_file)
+    yield _from_environment(environ)
+    yield _from_flags(flags)
+
+
+def _from_file(path: str) -> _Layer:
+    data = _read(path)
+    found = {} if data is None else _flat(_parse(data, path), path)
+    return {name: (_checked(_BY_NAME[name], value, path), path) for name, value in found.items()}
+
+
+def _from_environment(environ: Mapping[str, str]) -> _Layer:
+    by_variable = {variable(setting.name): setting for setting in SETTINGS}
+    layer: _Layer = {}
+    for key in environ:
+        if not key.startswith(PREFIX):
+            continue
+        setting = by_variable.get(key)
+        if setting is None:
+            if key not in RESERVED:
+                _refuse_variable(key, [*by_variable, *RESERVED])
+        elif text := environ[key]:  # an empty variable counts as not set, as everywhere in Rookery
+            layer[setting.name] = _from_text(setting, text, f"environment {key}")
+    return layer
+
+
+def _from_flags(flags: Mapping[str, Any]) -> _Layer:
+    layer: _Layer = {}
+    for name, value in flags.items():
+        setting = _BY_NAME.get(name) or _refuse_key(name, FLAG)
+        if isinstance(value, str):
+            layer[name] = _from_text(setting, value, FLAG)
+        elif value is not None:  # None is a flag that was not given
+            layer[name] = _checked(setting, value, FLAG), FLAG
+    return layer
+
+
+def _from_text(setting: Setting, text: str, source: str) -> tuple[Any, str]:
+    return _checked(setting, _parsed(setting, text, source), source), source
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _read(path: str) -> bytes | None:
+    if not os.path.lexists(path):
+        return None
+    if not os.path.isfile(path):  # a folder; or a pipe, which would make the reader wait for ever
+        _refuse_file(path, "is not a file")
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        _refuse_file(path, f"cannot be read: {error.strerror}")
+
+
+def _parse(data: bytes, path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(data.decode())
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        _refuse_file(path, f"is not UTF-8 at line {line}")
+    except tomllib.TOMLDecodeError as error:
+        # tomllib says "at end of document" where it could say which line that is.
+        last = data.count(b"\n") + (not data.endswith(b"\n"))
+        _refuse_file(path, f"is not valid TOML: {error}".replace("at end of document", f"at line {last}, the end"))
+    except RecursionError:
+        _refuse_file(path, "is not valid TOML: it is nested too deeply")
+
+
+def _flat(tree: Mapping[str, Any], path: str, above: str = "") -> dict[str, Any]:
+    """`{"mesh": {"stuck_s": 5}}` as `{"mesh.stuck_s": 5}`; an unknown key is refused."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        name = above + key
+        if name in _BY_NAME:
+            found[name] = value
+        elif isinstance(value, dict) and (value or any(known.startswith(name + ".") for known in _BY_NAME)):
+            found |= _flat(value, path, name + ".")
+        else:
+            _refuse_key(name, path)
+    return found
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def _parsed(setting: Setting, text: str, source: str) -> Any:
+    """A value written as text, in a variable or after a flag. What does not parse is left for `_checked` to refuse."""
+    text = text.strip() if setting.kind != "str" else text
+    if setting.kind == "bool":
+        word = text.lower()
+        return True if word in _TRUE else False if word in _FALSE else text
+    if setting.kind == "list":
+        return [part for part in map(str.strip, text.split(",")) if part]
+    if setting.kind == "table":
+        raise _bad(setting, text, source, "It is a table: write it in rookery.toml.")
+    for number in {"int": (int,), "float": (int, float)}.get(setting.kind, ()):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _checked(setting: Setting, value: Any, source: str) -> Any:
+    if not _is_kind(setting.kind, value) or not _in_range(setting, value):
+        raise _bad(setting, value, source)
+    if setting.choices and value not in setting.choices:
+        raise _bad(setting, value, source, f"Did you mean {_nearest(value, setting.choices)}?")
+    if setting.kind == "table":
+        for name, entry in value.items():
+            _check_entry(setting, name, entry, source)
+    return _copy(value)
+
+
+def _is_kind(kind: str, value: Any) -> bool:
+    if kind in ("int", "float") and isinstance(value, bool):
+        return False
+    if kind == "str":
+        return isinstance(value, str) and "\0" not in value  # no path, name or row can hold it
+    if kind == "list":
+        return isinstance(value, list | tuple) and all(_is_kind("str", item) for item in value)
+    if kind == "float":
+        # Infinity and NaN are TOML numbers too, and no comparison with a limit would stop the latter.
+        return isinstance(value, int) or (isinstance(value, float) and abs(value) < float("inf"))
+    return isinstance(value, {"int": int, "bool": bool, "table": Mapping}[kind])
+
+
+def _in_range(setting: Setting, value: Any) -> bool:
+    low, high = setting.low, setting.high
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _check_entry(setting: Setting, name: str, entry: Any, source: str) -> None:
+    shape = _ENTRIES[setting.name]
+    where = f"{setting.name}.{name}"
+    if isinstance(shape, str):
+        if not _is_kind(shape, entry):
+            raise _bad_entry(where, entry, source, _KINDS[shape])
+        return
+    if not isinstance(entry, Mapping):
+        raise _bad_entry(where, entry, source, f"a table with {', '.join(shape)}")
+    for key, value in entry.items():
+        if key not in shape:
+            _refuse_key(f"{where}.{key}", source, [f"{where}.{known}" for known in shape])
+        if not _is_kind(shape[key], value):
+            raise _bad_entry(f"{where}.{key}", value, source, _KINDS[shape[key]])
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copy(item) for item in value]
+    return value
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+_KINDS = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list of strings",
+    "table": "a table",
+}
+
+
+def accepts(setting: Setting) -> str:
+    """What a setting takes, in words: "a whole number from 1 to 10000"."""
+    if setting.choices:
+        return f"one of {', '.join(setting.choices)}"
+    if setting.low is None or setting.high is None:
+        return _KINDS[setting.kind]
+    return f"{_KINDS[setting.kind]} from {_number(setting.low)} to {_number(setting.high)}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)
+
+
+def _shown(value: Any) -> str:
+    """A refused value on one line of ASCII, not too long; it may be anything TOML can say."""
+    text = ascii(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _where(source: str) -> str:
+    return f"in {source}" if os.sep in source else f"from {source}"
+
+
+def _bad(setting: Setting, value: Any, source: str, hint: str = "") -> BadInput:
+    if not hint:
+        default = _shown(setting.default) if setting.default != "" else "empty"
+        hint = f"Correct it there, or leave it out for the default: {default}."
+    return _bad_entry(setting.name, value, source, accepts(setting), hint)
+
+
+def _bad_entry(name: str, value: Any, source: str, accepted: str, hint: str = "Correct it there.") -> BadInput:
+    return BadInput(
+        f"{name} is {_shown(value)} {_where(source)}; it takes {accepted}.",
+        hint,
+        code="BAD_SETTING",
+        setting=name,
+        source=source,
+    )
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    # Comparing costs the product of both lengths, and a key may be as long as its file.
+    return get_close_matches(word[:100].lower(), known, 1, 0.0)[0]
+
+
+def _refuse_key(name: str, source: str, known: Sequence[str] = ()) -> NoReturn:
+    seeds = {setting.seed.lower(): setting.name for setting in SETTINGS if setting.seed}
+    near = seeds.get(name.lower()) or _nearest(name, known or list(_BY_NAME))
+    raise BadInput(
+        f"There is no setting {_shown(name)} ({source}). The nearest is {near}.",
+        "Correct or remove it; `rook config` lists all settings.",
+        code="UNKNOWN_SETTING",
+        setting=name,
+        source=source,
+        nearest=near,
+    )
+
+
+def _refuse_variable(key: str, known: Sequence[str]) -> NoReturn:
+    near = _nearest(key.removeprefix(PREFIX), [name.removeprefix(PREFIX).lower() for name in known])
+    near = PREFIX + near.upper()
+    raise BadInput(
+        f"There is no setting for the environment variable {_shown(key)[1:-1]}. The nearest is {near}.",
+        f"Unset it, or set {near}; `rook config` lists all settings.",
+        code="UNKNOWN_SETTING",
+        setting=key,
+        source=f"environment {key}",
+        nearest=near,
+    )
+
+
+def _refuse_team(path: str) -> NoReturn:
+    # It would make one team of all repositories, and finding the team never looks at this file.
+    raise BadInput(
+        f"team is set in {path}; a team belongs to a repository.",
+        "Write it in the repository's rookery.toml, or set ROOK_TEAM.",
+        code="BAD_SETTING",
+        setting="team",
+        source=path,
+    )
+
+
+def _refuse_file(path: str, why: str) -> NoReturn:
+    raise BadInput(f"The settings file {path} {why}.", "Correct or remove it.", code="BAD_SETTINGS_FILE", source=path)
+
+
+# --- reference --------------------------------------------------------------------------------------------------------
+
+_INTRODUCTION = """\
+# Settings
+
+<!-- Written from the table in src/rookery/config.py by `python -m rookery.config`; do not edit. -->
+
+Later wins: defaults, `~/.config/rookery/config.toml`, `rookery.toml` in the repository, environment, flags.
+`rook config` shows each value and where it came from. In a file the name is a dotted key (`mesh.stuck_s = 600`) or a
+key in its section:
+
+```toml
+team = "atlas"
+
+[mesh]
+stuck_s = 600
+
+[groups]
+reviewers = ["SwiftRaven", "ops/checker"]
+```
+
+In the environment it is `ROOK_` and the name in capitals, with `_` for the dot: `ROOK_MESH_STUCK_S=600`. Lists are
+separated by commas; switches are true, 1, yes, on or false, 0, no, off; an empty variable counts as not set. Tables are
+written in files, and a later file adds to them entry by entry. `team` is not taken from the user's file, for it belongs
+to a repository.
+
+| setting | default | accepts | what it does |
+|---|---|---|---|
+"""
+
+
+def reference_markdown() -> str:
+    """docs/settings.md."""
+    rows = [f"| `{s.name}` | {_default(s)} | {accepts(s)} | {s.help} |\n" for s in SETTINGS]
+    seeds = [f"| `{s.seed}` | `{s.name}` |\n" for s in SETTINGS if s.seed]
+    heading = "\n## Coming from pi-messenger\n\n| its option | the setting |\n|---|---|\n"
+    return _INTRODUCTION + "".join(rows) + heading + "".join(seeds)
+
+
+def _default(setting: Setting) -> str:
+    import json
+
+    text = json.dumps(setting.default)
+    return f"`{text}` {setting.unit}".rstrip()
+
+
+if __name__ == "__main__":
+    print(reference_markdown(), end="")

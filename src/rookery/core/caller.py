@@ -1,0 +1,14 @@
+"""Who calls: as far as a door can tell, before the ledger says which agent that is."""
+
+from typing import NamedTuple
+
+
+class Caller(NamedTuple):
+    agent: str | None = None  # the name asked for: --as, ROOK_AGENT, a handle
+    session: str | None = None  # a handle's own session: fences it
+    process: tuple[int, str] | None = None  # (pid, start time) that a join binds
+    lineage: tuple[tuple[int, str], ...] = ()  # the caller's processes, nearest first
+    host: str = ""
+    boot: str = ""
+    cwd: str = ""
+    open_addresses: bool = False  # an unknown valid name is created on first use (seeds 002 and 004)

@@ -1,0 +1,27 @@
+"""The words of the ledger. The 26 of the feed (seed 000) are what people follow; the others tell programs more."""
+
+MESH = ("join", "leave", "message", "reserve", "release")
+DEVELOPMENT = ("commit", "test", "edit")
+TASKS = (
+    "task.start", "task.done", "task.block", "task.unblock", "task.reset",
+    "task.delete", "task.split", "task.revise", "task.revise-tree",
+)  # fmt: skip
+PLANNING = (
+    "plan.start", "plan.pass.start", "plan.pass.done", "plan.review.start",
+    "plan.review.done", "plan.done", "plan.cancel", "plan.failed",
+)  # fmt: skip
+STATUS = ("stuck",)
+
+FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
+CREW = (*TASKS, *PLANNING)
+
+# Told to programs that follow the ledger, too fine for the feed.
+LEDGER = (
+    "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
+    "mail.expired", "escalation.open", "escalation.closed", "swept", "imported",
+)  # fmt: skip
+
+
+def shown(*, crew_events: bool) -> tuple[str, ...]:
+    """The types a feed shows."""
+    return FEED if crew_events else tuple(t for t in FEED if t not in CREW)

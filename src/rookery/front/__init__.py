@@ -1,0 +1,1 @@
+"""The doors: parse, call, render. Nothing is decided here."""

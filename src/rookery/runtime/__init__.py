@@ -1,0 +1,16 @@
+"""The hands: places, processes, git and files of this machine. Only this room spawns, signals, types or writes files.
+
+May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule and no row: it reports what is there, and
+`core` decides what that means. Modules here are plain functions; the classes are the ports of `core.ports` made real.
+
+    places      where the home, the team, the settings files and the store are; the private home and files in it
+    process     who a process is (pid and start time), whether it runs, and which one a session is bound to
+    git         branch and top of a repository, read from its files
+    folders     the members of a group, from a folder of Markdown files
+    files       whole files written or not at all, read up to a limit
+    clock       SystemClock, SystemProber, SystemChance
+
+Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a
+file says. A process is never known by its pid alone (H18). What is created is private from the start, under any umask;
+what is not ours, or is a symlink where a secret belongs, is refused rather than followed.
+"""

@@ -1,0 +1,119 @@
+"""Files written whole or not at all, and read up to a limit. Never for the database: that is apsw's alone (H39)."""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+
+from rookery.core.errors import BadInput, StoreFull, StoreReadOnly, StoreUnusable, TooLarge, Unreachable
+
+READ_CHUNK = 1 << 16
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
+    """After return the file has this content, even after a power cut; on failure it is what it was before.
+
+    A symlink at `path` is replaced, not followed.
+    """
+    folder = os.path.dirname(path) or "."
+    # A short name of its own: the name of the file with something added could exceed what a file name may be.
+    temporary = os.path.join(folder, f".rook-{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    try:
+        try:
+            _write_new(temporary, data, mode)
+            os.replace(temporary, path)
+        except BaseException:
+            _remove(temporary)
+            raise
+        _sync_folder(folder)
+    except OSError as error:
+        raise refusal(path, error) from error
+
+
+def read_limited(path: str, limit: int) -> bytes:
+    """The whole of a file of at most `limit` bytes."""
+    try:
+        # Non-blocking, so that a named pipe in the place of the file does not hold us for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise BadInput(f"{path} is not a file.", "Name a regular file.", code="UNREADABLE_FILE", path=path)
+        data = _read_up_to(descriptor, limit + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:
+        raise TooLarge(f"{path} has more than {limit} bytes.", f"Keep it to {limit} bytes.", path=path, limit=limit)
+    return data
+
+
+def refusal(path: str, error: OSError, otherwise: str = "") -> Unreachable:
+    """What an error of the disk means for whoever wanted to write at `path`; `otherwise` is one more way out."""
+    if error.errno in _FULL:
+        return StoreFull(f"The disk is full: {path} could not be written.", "Make room, then try again.", path=path)
+    if error.errno in _FORBIDDEN:
+        sentence = f"{path} may not be written: {error.strerror}."
+        return StoreReadOnly(sentence, _hint("Make it and its folder writable for you", otherwise), path=path)
+    if error.errno == errno.ENOENT:
+        folder = os.path.dirname(path) or "."
+        sentence = f"{path} cannot be made: the folder {folder} does not exist."
+        return StoreUnusable(sentence, _hint(f"Create it (mkdir -p {folder})", otherwise), path=path)
+    sentence = f"{path} cannot be used: {error.strerror or error}."
+    return StoreUnusable(sentence, _hint("Name another place", otherwise), path=path)
+
+
+def _hint(first: str, otherwise: str) -> str:
+    return f"{first}, or {otherwise}." if otherwise else f"{first}."
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> BadInput:
+    missing = isinstance(error, FileNotFoundError)
+    why = "does not exist" if missing else f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    return BadInput(
+        f"{path!r} {why}.",
+        "Check the name and its permissions.",
+        code="NO_SUCH_FILE" if missing else "UNREADABLE_FILE",
+        path=path,
+    )
+
+
+def _write_new(path: str, data: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fchmod(descriptor, mode)  # exactly this mode, whatever the umask
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):  # the failure that brought us here is the one to report
+        os.unlink(path)
+
+
+def _sync_folder(folder: str) -> None:
+    """Makes the rename itself durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some network file systems cannot, and keep renames in order themselves
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _read_up_to(descriptor: int, count: int) -> bytes:
+    parts: list[bytes] = []
+    while count > 0 and (part := os.read(descriptor, min(count, READ_CHUNK))):
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,293 @@
+"""Where things are: the home, the team, the settings files, the store; and how the home is kept private."""
+
+import os
+import stat
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rookery.core.errors import BadInput, StoreUnusable
+from rookery.runtime import git
+from rookery.runtime.files import read_limited, refusal
+
+DATABASE = "rookery.db"
+REPO_FILE = "rookery.toml"
+REPO_FILE_LIMIT = 1 << 20
+# `run/bell` is last: while it is there, all the others were made.
+FOLDERS = ("logs", "teams", "run", os.path.join("run", "bell"))
+TEAM_LIMIT = 50
+DIGEST = 6
+OTHERWISE = "set ROOK_HOME to another folder"
+
+
+class Places(NamedTuple):
+    home: str
+    team: str
+    team_source: str
+    root: str  # the folder of the rookery.toml that names the team, else the top of the repository, else the folder
+    repo_file: str | None  # the rookery.toml that was found
+    user_file: str | None  # where the user's settings would be
+    store: str
+
+
+def find(*, cwd: str, environ: Mapping[str, str], team: str | None = None) -> Places:
+    repository = git.find(cwd)
+    repo_file = _repo_file(cwd)
+    folder = os.path.dirname(repo_file) if repo_file else os.path.realpath(cwd)
+    name, source = _team(environ, team, repo_file, repository, folder)
+    home = _home(cwd, environ)
+    return Places(
+        home=home,
+        team=name,
+        team_source=source,
+        root=repository.top if repository and source != repo_file else folder,
+        repo_file=repo_file,
+        user_file=_user_file(environ),
+        store=_store(cwd, environ, home),
+    )
+
+
+# --- the team ---------------------------------------------------------------------------------------------------------
+
+
+def _team(
+    environ: Mapping[str, str],
+    flag: str | None,
+    repo_file: str | None,
+    repository: git.Repository | None,
+    folder: str,
+) -> tuple[str, str]:
+    """The name of the team and where it came from."""
+    if flag is not None:
+        return _checked(flag, "flag")
+    if given := environ.get("ROOK_TEAM"):
+        return _checked(given, "environment ROOK_TEAM")
+    if repo_file and (written := _team_in(repo_file)):
+        return _checked(written, repo_file)
+    if repository:
+        return _derived(_repository_name(repository.common), repository.common), f"repository {repository.top}"
+    return _derived(os.path.basename(folder), folder), f"folder {folder}"
+
+
+def _checked(team: str, source: str) -> tuple[str, str]:
+    from rookery.core.names import check_team
+
+    try:
+        return check_team(team), source
+    except BadInput as error:
+        raise BadInput(f"{error.message} It comes from {source}.", error.hint, code=error.code, source=source) from None
+
+
+def _derived(name: str, path: str) -> str:
+    """Readable, and different for every path: two checkouts called `app` are two teams."""
+    import hashlib
+
+    from rookery.core.text import slug
+
+    digest = hashlib.sha256(os.fsencode(path)).hexdigest()[:DIGEST]
+    return f"{slug(name, TEAM_LIMIT - DIGEST - 1) or 'team'}-{digest}"
+
+
+def _repository_name(common: str) -> str:
+    """`app` for /src/app/.git, /src/app/.bare, /srv/app.git and the submodule /src/x/.git/modules/app."""
+    above, name = os.path.split(common)
+    return os.path.basename(above) if name.startswith(".") else name.removesuffix(".git")
+
+
+def _team_in(path: str) -> str:
+    import tomllib
+
+    try:
+        team = tomllib.loads(read_limited(path, REPO_FILE_LIMIT).decode()).get("team", "")
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+        raise BadInput(
+            f"The settings file {path} is not valid TOML: {error}.",
+            "Correct or remove it.",
+            code="BAD_SETTINGS_FILE",
+            source=path,
+        ) from None
+    if not isinstance(team, str):
+        raise BadInput(
+            f"team is {ascii(team)[:60]} in {path}; it takes a string.",
+            "Correct it there, or leave it out to have the repository name the team.",
+            code="BAD_SETTING",
+            setting="team",
+            source=path,
+        )
+    return team
+
+
+# --- files and folders ------------------------------------------------------------------------------------------------
+
+
+def _repo_file(cwd: str) -> str | None:
+    """The nearest rookery.toml, upwards; beyond the repository too: a folder of repositories can be one team."""
+    place = os.path.realpath(cwd)
+    while True:
+        path = os.path.join(place, REPO_FILE)
+        if os.path.lexists(path) and _is_trusted(path, place):
+            return path
+        above = os.path.dirname(place)
+        if above == place:
+            return None
+        place = above
+
+
+def _is_trusted(path: str, folder: str) -> bool:
+    """Where everybody may write, as in /tmp, a file of someone else is not a setting for everything below it."""
+    try:
+        if not os.stat(folder).st_mode & stat.S_IWOTH:
+            return True
+        return os.lstat(path).st_uid in (os.geteuid(), 0)
+    except OSError:
+        return False
+
+
+def _home(cwd: str, environ: Mapping[str, str]) -> str:
+    given = environ.get("ROOK_HOME") or "~/.rookery"
+    return os.path.normpath(os.path.join(cwd, _expanded(given, environ)))
+
+
+def _user_file(environ: Mapping[str, str]) -> str | None:
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):  # a relative one is to be ignored, says its specification
+        person = _person(environ)
+        if not person:
+            return None
+        base = os.path.join(person, ".config")
+    return os.path.join(base, "rookery", "config.toml")
+
+
+def _store(cwd: str, environ: Mapping[str, str], home: str) -> str:
+    given = environ.get("ROOK_STORE")
+    if not given:
+        return os.path.join(home, DATABASE)
+    if "://" in given:
+        return given
+    return os.path.normpath(os.path.join(cwd, _expanded(given, environ)))
+
+
+def _expanded(path: str, environ: Mapping[str, str]) -> str:
+    if path != "~" and not path.startswith("~/"):
+        return path
+    person = _person(environ)
+    if not person:
+        raise StoreUnusable("It is not known where your home folder is.", "Set HOME, or ROOK_HOME to a full path.")
+    return person + path[1:]
+
+
+def _person(environ: Mapping[str, str]) -> str:
+    """The home folder of the person: HOME, else what the system's list of users says."""
+    if home := environ.get("HOME"):
+        return home
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+
+
+# --- privacy ----------------------------------------------------------------------------------------------------------
+
+
+def prepare_home(home: str) -> None:
+    """Makes the home and its folders, 0700 under any umask. Two looks when they are there already."""
+    home = os.path.normpath(home)  # with a slash at its end, lstat would follow a symlink
+    _make_private(home)
+    if _is_private(os.path.join(home, FOLDERS[-1])):
+        return
+    for folder in FOLDERS:
+        _make_private(os.path.join(home, folder))
+
+
+def create_private(path: str) -> None:
+    """An empty file, 0600 under any umask, if there is none; an existing one is tightened, and never opened.
+
+    H39: closing any descriptor of the database file drops every POSIX lock that this process holds on it, the ones
+    SQLite took in another thread among them. So an existing file is looked at and changed by its name only, and a new
+    one is made by mknod, which opens nothing: another thread may use it the moment it is there.
+    """
+    try:
+        seen = _lstat(path)
+        if seen is None:
+            _create(path)
+            seen = os.lstat(path)
+        if not stat.S_ISREG(seen.st_mode):
+            what = "is a symlink" if stat.S_ISLNK(seen.st_mode) else "is not a file"
+            raise _unusable(path, what, "Put a plain file there")
+        _refuse_other_user(path, seen)
+        if seen.st_mode & 0o077:
+            os.chmod(path, 0o600)
+    except OSError as error:
+        raise refusal(path, error, OTHERWISE) from error
+
+
+def _create(path: str) -> None:
+    try:
+        os.mknod(path, stat.S_IFREG | 0o600)
+    except FileExistsError:
+        return  # someone was faster, and looks after its mode
+    except OSError:
+        # Elsewhere only root makes nodes, or nobody (macOS, vfat). Weakness there: a thread that opens the new database
+        # between these two calls loses its lock at the second.
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            return
+    os.chmod(path, 0o600)  # the umask may have taken our own bits away
+
+
+def _make_private(folder: str) -> None:
+    try:
+        seen = _lstat(folder)
+        if seen is None:
+            seen = _mkdir(folder)
+        _refuse_foreign(folder, seen)
+        if seen.st_mode & 0o077:
+            os.chmod(folder, 0o700)
+    except OSError as error:
+        raise refusal(folder, error, OTHERWISE) from error
+
+
+def _mkdir(folder: str) -> os.stat_result:
+    try:
+        os.mkdir(folder, 0o700)
+        os.chmod(folder, 0o700)  # the umask may have taken our own bits away
+    except FileExistsError:
+        pass  # another process was faster; what it made is looked at like anything else
+    return os.lstat(folder)
+
+
+def _refuse_foreign(folder: str, seen: os.stat_result) -> None:
+    if stat.S_ISLNK(seen.st_mode):
+        raise _unusable(folder, "is a symlink", "Set ROOK_HOME to the folder it leads to")
+    if not stat.S_ISDIR(seen.st_mode):
+        raise _unusable(folder, "is not a folder", "Move it away")
+    _refuse_other_user(folder, seen)
+
+
+def _refuse_other_user(path: str, seen: os.stat_result) -> None:
+    # Root too: what it wrote here, the user could not write any more.
+    if seen.st_uid != os.geteuid():
+        raise _unusable(path, f"belongs to another user (uid {seen.st_uid})", "Run rook as that user")
+
+
+def _unusable(path: str, why: str, hint: str) -> StoreUnusable:
+    return StoreUnusable(f"{path} {why}; Rookery keeps private things there.", f"{hint}, or {OTHERWISE}.", path=path)
+
+
+def _is_private(folder: str) -> bool:
+    try:
+        seen = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(seen.st_mode) and not seen.st_mode & 0o077
+
+
+def _lstat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise StoreUnusable(f"{path!a} is no path.", "Remove the NUL character.", path=path) from None

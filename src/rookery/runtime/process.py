@@ -1,0 +1,312 @@
+"""Who a process is, whether it still runs, and which one a session is bound to.
+
+A pid alone says nothing: it is given to another process as soon as it is free (H18). A process is its pid together with
+its start time, and both mean something only on the machine, in the boot and in the pid namespace they were read in. A
+sandbox often has a namespace of its own although host name and boot id are the outer ones, so outside the first
+namespace the start time carries the namespace too: `4711@4026532201`.
+"""
+
+import os
+import sys
+from typing import NamedTuple
+
+from rookery.core.errors import StoreUnusable
+
+LINUX = sys.platform == "linux"
+PROC = "/proc"
+FIRST_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO, the same on every Linux
+STAT_LIMIT = 4096
+ARGV_LIMIT = 1 << 15  # enough to tell what a program is; a command line may have megabytes
+DEPTH_LIMIT = 100
+
+RUNNING, STOPPED, DEAD, UNKNOWN = "running", "stopped", "dead", "unknown"
+
+SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "fish", "ksh", "mksh"))
+# Options that take the next word.
+_SHELL_LONG_VALUES = ("--rcfile", "--init-file", "--init-command", "--features", "--debug")
+_PYTHON_VALUES = "WX"
+
+
+class Process(NamedTuple):
+    pid: int
+    started: str
+
+
+Ancestor = tuple[Process, str, list[str]]
+
+
+class _Look(NamedTuple):
+    """One look at a process. `letter` is the state as Linux writes it."""
+
+    letter: str
+    parent: int
+    ticks: int
+    name: str
+    threads: int
+
+
+# --- the machine ------------------------------------------------------------------------------------------------------
+
+
+def boot_id() -> str:
+    """Which run of the machine this is."""
+    if LINUX:
+        found = _text(f"{PROC}/sys/kernel/random/boot_id").strip()
+        if found:
+            return found
+        # Some sandboxes hide that file. The time of the boot is the next best: setting the clock may change it.
+        times = [line.split()[1] for line in _text(f"{PROC}/stat").splitlines() if line.startswith("btime ")]
+        if times:
+            return f"boot-{times[0]}"
+        raise StoreUnusable(
+            f"One boot cannot be told from the next: {PROC} cannot be read.",
+            "Run rook where /proc is mounted, or use a daemon through ROOK_URL.",
+        )
+    import psutil  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+
+    return f"boot-{int(psutil.boot_time())}"
+
+
+def host_name() -> str:
+    return os.uname().nodename
+
+
+# --- one process ------------------------------------------------------------------------------------------------------
+
+
+def identify(pid: int) -> Process | None:
+    """The identity of a process that can be looked at; None for any other."""
+    space = _namespace()
+    seen = None if space is None else _visible(pid)
+    return Process(pid, _started(seen, space)) if seen else None
+
+
+def state(pid: int, started: str) -> str:
+    """ "running", "stopped" or "dead"; "unknown" where the process cannot be looked at from here."""
+    _, _, space = started.partition("@")
+    if space != _namespace():
+        return UNKNOWN
+    try:
+        seen = _look(pid)
+    except OSError:
+        return UNKNOWN
+    if seen is None or _started(seen, space) != started:
+        return DEAD  # it is gone, and its pid may have been given to another process
+    if seen.letter in "Tt":
+        return STOPPED
+    # A process whose first thread has ended shows as a zombie while its other threads work on.
+    if seen.letter in "ZXx" and seen.threads < 2:
+        return DEAD
+    return RUNNING
+
+
+def ancestors(pid: int) -> list[Ancestor]:
+    """Parent, grandparent ... of a process, nearest first, without pid 1: identity, name and argv of each."""
+    space = _namespace()
+    chain: list[Ancestor] = []
+    seen = None if space is None else _visible(pid)
+    while seen and seen.parent > 1 and len(chain) < DEPTH_LIMIT:
+        above = _visible(seen.parent)
+        # Parents are older. A younger one took over the pid of a parent that ended while we climbed.
+        if above is None or above.ticks > seen.ticks:
+            break
+        chain.append((Process(seen.parent, _started(above, space)), above.name, _argv(seen.parent)))
+        seen = above
+    return chain
+
+
+def _started(seen: _Look, space: str | None) -> str:
+    return f"{seen.ticks}@{space}" if space else str(seen.ticks)
+
+
+def _visible(pid: int) -> _Look | None:
+    try:
+        return _look(pid)
+    except OSError:
+        return None
+
+
+# --- what a session is bound to ---------------------------------------------------------------------------------------
+
+
+def binding(chain: list[Ancestor]) -> Process | None:
+    """The process that `rook join` binds: the nearest ancestor that stays when this command is over.
+
+    Passed over are rook itself (an interpreter or a wrapper around it), `uv run` and `uvx`, and a shell that was given
+    its command with `-c`: agent programs run every command through such a shell, and it ends with the command, so that
+    a session bound to it would be dead on arrival. A shell at a terminal or with a script stays, and is bound.
+    """
+    for identity, name, argv in chain:
+        if not (is_rook(name, argv) or _is_uv(name, argv) or runs_one_command(name, argv)):
+            return identity
+    # Better a process that will end soon than none: `sh -c 'rook join x; rook send ...'` from init.
+    return next((identity for identity, name, argv in chain if not is_rook(name, argv)), None)
+
+
+def is_rook(name: str, argv: list[str]) -> bool:
+    program = _program(name, argv)
+    if program == "rook":
+        return True
+    if not program.startswith(("python", "pypy")):
+        return False
+    script, module = _python_runs(argv[1:])
+    return os.path.basename(script) == "rook" or module.partition(".")[0] == "rookery"
+
+
+def runs_one_command(name: str, argv: list[str]) -> bool:
+    """Whether this is a shell with a `-c` option, alone or among others: `bash -lc`, `sh -e -c`, `fish --command`."""
+    if _program(name, argv) not in SHELLS:
+        return False
+    words = iter(argv[1:])
+    for word in words:
+        if word in ("-", "--") or word[:1] not in ("-", "+"):
+            return False  # the options are over, and what follows is a script
+        if word.startswith("--"):
+            if word == "--command" or word.startswith("--command="):
+                return True
+            if word in _SHELL_LONG_VALUES:
+                next(words, None)
+        elif word[0] == "-" and "c" in word:
+            return True
+        elif word[-1] in "oO":
+            next(words, None)  # -o and -O take a word: bash -eo pipefail -c
+    return False
+
+
+def _is_uv(name: str, argv: list[str]) -> bool:
+    return _program(name, argv) in ("uv", "uvx")
+
+
+def _program(name: str, argv: list[str]) -> str:
+    """`bash` for `/usr/bin/bash`, and for `-bash`, as a login shell is called."""
+    return os.path.basename(argv[0]).removeprefix("-") if argv and argv[0] else name
+
+
+def _python_runs(words: list[str]) -> tuple[str, str]:
+    """The script and the module that a Python interpreter was started with; empty if it was not."""
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            return word, ""
+        if word.startswith("--"):
+            continue
+        for place, letter in enumerate(word[1:], 2):
+            if letter == "c":
+                return "", ""
+            if letter == "m":
+                return "", word[place:] or next(rest, "")
+            if letter in _PYTHON_VALUES:
+                if not word[place:]:
+                    next(rest, None)
+                break
+    return "", ""
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+_namespace_of: tuple[int, str | None] = (0, None)
+
+
+def _namespace() -> str | None:
+    """The pid namespace of this process, "" for the first; None where no process can be looked at."""
+    global _namespace_of
+    pid = os.getpid()
+    if _namespace_of[0] != pid:  # a fork may be on the other side of a boundary
+        _namespace_of = (pid, _read_namespace(pid))
+    return _namespace_of[1]
+
+
+def _read_namespace(pid: int) -> str | None:
+    if not LINUX:
+        return ""
+    try:
+        if os.readlink(f"{PROC}/self") != str(pid):
+            return None  # this /proc shows another namespace, in which our pids mean other processes
+    except OSError:
+        return None
+    try:
+        space = os.readlink(f"{PROC}/self/ns/pid")
+    except OSError:
+        return ""  # a kernel without namespaces, or one that keeps them to itself
+    return "" if space == FIRST_NAMESPACE else space.removeprefix("pid:[").removesuffix("]")
+
+
+def _look(pid: int) -> _Look | None:
+    """What can be seen of a process; None if there is none; an OSError if that cannot be told."""
+    if pid <= 0:
+        return None
+    if not LINUX:
+        return _look_elsewhere(pid)
+    try:
+        data = _bytes(f"{PROC}/{pid}/stat", STAT_LIMIT)
+    except (FileNotFoundError, ProcessLookupError):
+        # Also how /proc mounted with hidepid=2 hides other users' processes. A process that was seen when its session
+        # was bound, by the one user a home has, does not hide later: the pid went to someone else.
+        return None
+    return _parse_stat(data)
+
+
+def _parse_stat(data: bytes) -> _Look | None:
+    # 4711 (name (with) any ) characters) S 1 ...: only the last parenthesis is the end of the name.
+    head, _, tail = data.rpartition(b")")
+    fields = tail.split()
+    if len(fields) < 20:
+        return None
+    name = os.fsdecode(head.partition(b"(")[2])
+    return _Look(fields[0].decode(), int(fields[1]), int(fields[19]), name, int(fields[17]))
+
+
+def _argv(pid: int) -> list[str]:
+    if not LINUX:
+        return _argv_elsewhere(pid)
+    try:
+        data = _bytes(f"{PROC}/{pid}/cmdline", ARGV_LIMIT)
+    except OSError:
+        return []
+    return [os.fsdecode(word) for word in data.removesuffix(b"\0").split(b"\0")] if data else []
+
+
+def _text(path: str) -> str:
+    try:
+        return _bytes(path, 1 << 20).decode()
+    except OSError:
+        return ""
+
+
+def _bytes(path: str, limit: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts: list[bytes] = []
+        while limit > 0 and (part := os.read(descriptor, limit)):
+            parts.append(part)
+            limit -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+# --- looking elsewhere: macOS, BSD ------------------------------------------------------------------------------------
+
+
+def _look_elsewhere(pid: int) -> _Look | None:
+    import psutil  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+
+    letters = {psutil.STATUS_STOPPED: "T", psutil.STATUS_ZOMBIE: "Z", psutil.STATUS_DEAD: "X"}
+    try:
+        seen = psutil.Process(pid)
+        with seen.oneshot():
+            ticks = round(seen.create_time() * 1_000_000)
+            return _Look(letters.get(seen.status(), "S"), seen.ppid() or 0, ticks, seen.name(), 1)
+    except psutil.AccessDenied as error:
+        raise PermissionError(str(error)) from error
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _argv_elsewhere(pid: int) -> list[str]:
+    import psutil  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+
+    try:
+        return psutil.Process(pid).cmdline()
+    except psutil.Error:
+        return []

@@ -1,0 +1,11 @@
+"""The deeds: every verb, once. A verb is one transaction: lock, clock, law, save; the bell rings after commit.
+
+May touch: its `Tx` and nothing else, so that it can be run again. Rules come from core, statements by name from the
+store. Invariant: a verb either changes the rows and appends the events that tell of it, or raises and leaves nothing.
+
+    verbs.py    the table of verbs: every door is drawn from it
+    tx.py       what a verb is given: the transaction, the clock, who calls, the settings
+    mesh.py     join, leave, rename, status      presence.py  who, whois
+    post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search
+    escalation.py, feed.py, upkeep.py (sweep, health, stats), exchange.py (export, import)
+"""

@@ -1,0 +1,67 @@
+"""Escalations (seed 004, 5.1): a problem put before the leader or the person, closed by their answer."""
+
+from typing import Annotated, Any
+
+from rookery.core import errors, mail, names, text, times
+
+from . import post
+from .tx import Tx
+from .verbs import Arg
+
+LEVELS = ("leader", "person")
+
+
+def escalate(
+    tx: Tx,
+    title: Annotated[str, Arg("one line: what is wrong", positional=True)],
+    body: Annotated[str, Arg("what was tried, what is needed; - reads standard input", flag="-m")] = "",
+    *,
+    reason: Annotated[str, Arg("why it can not be settled here", flag="-r")] = "blocked",
+    level: Annotated[str, Arg("who must answer", choices=LEVELS)] = "leader",
+    priority: Annotated[str, Arg("how soon", flag="-p", choices=post.PRIORITIES)] = "high",
+    related: Annotated[list[str] | None, Arg("a message or task it concerns (repeatable)")] = None,
+) -> dict[str, Any]:
+    if level not in LEVELS:
+        raise errors.BadInput(f"No level {text.one_line(level, 40)!r}.", "leader or person.")
+    sender = tx.me()
+    leader = tx.settings["leader"]
+    to = leader if level == "leader" and leader and names.key(leader) != names.key(sender["name"]) else names.PERSON
+    number = tx.one("raise_counter", name="escalation")
+    assert number is not None
+    id = f"ESC-{times.iso(tx.wall)[:10].replace('-', '')}-{number['value']:04d}"
+    title = mail.one_subject(title)
+    reason = text.check_text(reason, "the reason")[:200]
+    draft = mail.draft(
+        type=mail.Type.ESCALATION, priority=priority, subject=f"Escalation: {title}"[:500], body=body or title,
+        payload={"escalation_id": id, "reason": reason, "level": level}, context={"related": related or []},
+        attachments=[], tags=["escalation"], expires_at=None, asks=True, now=tx.now, limit=tx.settings["mail.body_limit"],
+    )  # fmt: skip
+    recipient = tx.find_agent(to) or tx.make_agent(to)
+    sent = post.deliver(tx, sender, draft, post.Recipients([recipient], to, "", {}))
+    tx.run(
+        "new_escalation", id=id, title=title, reason=reason, level=level, priority=draft.priority,
+        raised_by=sender["id"], at=tx.wall, message=sent["id"],
+    )  # fmt: skip
+    tx.event("escalation.open", sender["name"], target=to, ref=id, preview=title)
+    tx.beat()
+    sent.update(escalation=id, level=level, to=to)
+    return sent
+
+
+def listed(
+    tx: Tx,
+    *,
+    state: Annotated[str, Arg("open or closed", choices=("", "open", "closed"))] = "",
+    limit: Annotated[int, Arg("how many at most", flag="-n")] = 50,
+) -> dict[str, Any]:
+    rows = tx.all("escalations", state=state, limit=limit)
+    return {
+        "escalations": [
+            {
+                "id": row["id"], "title": row["title"], "reason": row["reason"], "level": row["level"],
+                "priority": mail.Priority(row["priority"]).name.lower(), "by": row["raised_by_name"],
+                "state": row["state"], "message": row["message"], "answer": row["answer"], "at": times.iso(row["at"]),
+            }
+            for row in rows
+        ]
+    }  # fmt: skip

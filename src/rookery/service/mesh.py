@@ -1,0 +1,211 @@
+"""Names and sessions: join, leave, rename, status, heartbeat, activity."""
+
+from typing import Annotated, Any
+
+from rookery.core import errors, mail, mesh, names, naming, text, times
+from rookery.core.presence import is_live
+from rookery.store.port import Row
+
+from . import presence, upkeep
+from .tx import Tx
+from .verbs import Arg
+
+ACTIVITY = ("edit", "test", "commit", "read", "tool")
+
+
+def join(
+    tx: Tx,
+    name: Annotated[str, Arg("the name to take; generated when left out", positional=True)] = "",
+    *,
+    takeover: Annotated[bool, Arg("put out a live session of that name")] = False,
+    role: Annotated[str, Arg("what it is for: `any:ROLE` finds it")] = "",
+    model: Annotated[str, Arg("the model behind it")] = "",
+    program: Annotated[str, Arg("the agent program behind it")] = "",
+    spec: Annotated[str, Arg("the document it works from")] = "",
+    human: Annotated[bool, Arg("a person sits here")] = False,
+    coordination: Annotated[str, Arg("how many messages it may send", choices=tuple(mail.COORDINATION))] = "",
+    branch: Annotated[str, Arg("the git branch", hidden=True)] = "",
+    resume: Annotated[bool, Arg("a process that joined before goes on", hidden=True)] = False,
+) -> dict[str, Any]:
+    coordination = coordination or tx.settings["mail.coordination"]
+    if coordination not in mail.COORDINATION:
+        raise errors.BadInput(
+            f"No coordination level {text.one_line(coordination, 40)!r}.", f"One of: {', '.join(mail.COORDINATION)}."
+        )
+    if not name and resume and (bound := _bound_here(tx)):
+        name = bound
+    name = names.check_new_name(name) if name else _new_name(tx)
+    agent = tx.find_agent(name) or tx.make_agent(name, role=role, is_human=human)
+    how = mesh.arrival(
+        agent["name"], tx.liveness(agent), same_process=resume and _same_process(tx, agent), takeover=takeover,
+        seen_ms_ago=tx.now - (agent["heartbeat_at"] or tx.now), where=agent["cwd"] or "",
+    )  # fmt: skip
+    if how is mesh.Arrival.RESUME:
+        tx.run("refresh_session", session=agent["session"], cwd=tx.caller.cwd, branch=branch, model=model, spec=spec)
+        session, epoch = agent["session"], agent["epoch"]
+    else:
+        facts = {"program": program, "model": model, "spec": spec, "coordination": coordination, "branch": branch}
+        session, epoch = _new_session(tx, agent, facts, how, role, human)
+    upkeep.sweep_when_due(tx)
+    return _welcome(tx, agent, session, epoch, how)
+
+
+def _new_session(
+    tx: Tx, agent: Row, facts: dict[str, str], how: mesh.Arrival, role: str, human: bool
+) -> tuple[str, int]:
+    if agent["session"]:
+        reason = "taken over" if how is mesh.Arrival.TAKEOVER else "replaced"
+        tx.run("end_session", session=agent["session"], reason=reason)
+    pid, started = tx.caller.process or (None, "")
+    session = tx.new_id("ses-")
+    tx.run(
+        "new_session", id=session, agent=agent["id"], epoch=agent["epoch"] + 1, pid=pid, started=started,
+        boot=tx.caller.boot, host=tx.caller.host, cwd=tx.caller.cwd, at=tx.wall, **facts,
+    )  # fmt: skip
+    changed = tx.run(
+        "bind_session", session=session, id=agent["id"], epoch=agent["epoch"],
+        role=role, is_human=int(human or bool(agent["is_human"])),
+    )  # fmt: skip
+    if not changed:
+        raise mesh.fenced(agent["name"], "taken over")
+    tx.event("join", agent["name"], target=tx.caller.cwd, preview=how.value, session=session, model=facts["model"])
+    tx.ring(agent["name"])
+    return session, agent["epoch"] + 1
+
+
+def _welcome(tx: Tx, agent: Row, session: str, epoch: int, how: mesh.Arrival) -> dict[str, Any]:
+    waiting = sum(row["waiting"] for row in tx.all("pending_counts", agent=agent["id"]))
+    others = [row for row in tx.all("present", everyone=0) if row["id"] != agent["id"] and is_live_row(tx, row)]
+    return {
+        "name": agent["name"], "team": tx.team, "session": session, "epoch": epoch, "arrival": how.value,
+        "unread": waiting, "peers": [row["name"] for row in others[:50]],
+        "inherited": waiting if how in (mesh.Arrival.RETURN, mesh.Arrival.TAKEOVER) else 0,
+    }  # fmt: skip
+
+
+def is_live_row(tx: Tx, row: Row) -> bool:
+    verdict = tx.liveness(row)
+    return verdict is not None and is_live(verdict)
+
+
+def _new_name(tx: Tx) -> str:
+    return naming.generate_name(
+        tx.settings["names.theme"],
+        tx.settings["names.words"],
+        lambda n: tx.find_agent(n) is not None,
+        tx.world.chance.below,
+    )
+
+
+def _same_process(tx: Tx, agent: Row) -> bool:
+    mine = tx.caller.process
+    return (
+        bool(mine)
+        and mine == (agent["pid"], agent["started"])
+        and agent["boot"] == tx.caller.boot
+        and agent["host"] == tx.caller.host
+    )
+
+
+def _bound_here(tx: Tx) -> str:
+    if tx.caller.process is None:
+        return ""
+    pid, started = tx.caller.process
+    rows = tx.all("sessions_of_process", pid=pid, started=started, boot=tx.caller.boot, host=tx.caller.host)
+    current = [row["name"] for row in rows if row["ended_at"] is None and row["session"] == row["id"]]
+    return current[0] if len(current) == 1 else ""
+
+
+def leave(tx: Tx) -> dict[str, Any]:
+    me = my_agent(tx)
+    tx.run("end_session", session=me["session"], reason="left")
+    tx.run("agent_left", id=me["id"])
+    tx.event("leave", me["name"])
+    waiting = sum(row["waiting"] for row in tx.all("pending_counts", agent=me["id"]))
+    return {"name": me["name"], "unread": waiting}
+
+
+def my_agent(tx: Tx) -> Row:
+    """The calling agent with a live session, or the refusal that says how to get one."""
+    me = tx.me()
+    if me["session"] is None or me["ended_at"] is not None:
+        who = "You have" if me["name"] == names.PERSON else f"{me['name']} has"
+        raise errors.Refused(f"{who} no session here.", "`rook join NAME` first.", code="NOT_JOINED")
+    return me
+
+
+def rename(tx: Tx, name: Annotated[str, Arg("the new name", positional=True)]) -> dict[str, Any]:
+    me = my_agent(tx)
+    name = names.check_new_name(name)
+    taken = tx.find_agent(name)
+    if taken is not None and taken["id"] != me["id"]:
+        raise errors.NameTaken(
+            f"{taken['name']} is another agent of this team.", "Choose a name that nobody has: `rook who --all`."
+        )
+    tx.run("rename_agent", id=me["id"], name=name, key=names.key(name))
+    tx.event("rename", name, target=me["name"], preview=f"{me['name']} is now {name}")
+    tx.ring(me["name"])
+    tx.beat()
+    return {"name": name, "was": me["name"]}
+
+
+def status(
+    tx: Tx,
+    note: Annotated[str | None, Arg("what you are doing; empty clears it", positional=True, metavar="TEXT")] = None,
+    *,
+    task: Annotated[str | None, Arg("the piece of work you hold; empty when done")] = None,
+) -> dict[str, Any]:
+    if note is None and task is None:
+        return presence.seen(tx, tx.me())
+    me = my_agent(tx)
+    note = text.check_text(note, "the status")[:300] if note is not None else _note_of(tx, me)
+    tx.run(
+        "set_note",
+        session=me["session"],
+        note=note,
+        task=None if task is None else text.check_text(task, "the task")[:300],
+    )
+    tx.event("status", me["name"], preview=text.one_line(note, 120))
+    tx.beat()
+    return presence.seen(tx, me)
+
+
+def _note_of(tx: Tx, me: Row) -> str:
+    return next((row["note"] for row in tx.all("present", everyone=1) if row["id"] == me["id"]), "")
+
+
+def heartbeat(tx: Tx) -> dict[str, Any]:
+    me = my_agent(tx)
+    if not tx.run("heartbeat", session=me["session"]):
+        raise mesh.fenced(me["name"], "ended")
+    return {"name": me["name"], "lease_s": tx.settings["mesh.lease_s"]}
+
+
+def activity(
+    tx: Tx,
+    kind: Annotated[str, Arg("what was done", positional=True, choices=ACTIVITY)],
+    target: Annotated[str, Arg("the file, command or commit", positional=True)] = "",
+    *,
+    detail: Annotated[str, Arg("one line about it")] = "",
+    tokens: Annotated[int, Arg("tokens used")] = 0,
+) -> dict[str, Any]:
+    if kind not in ACTIVITY:
+        raise errors.BadInput(f"No activity {text.one_line(kind, 40)!r}.", f"One of: {', '.join(ACTIVITY)}.")
+    if tokens < 0:
+        raise errors.BadInput("Tokens can not be negative.", "Leave it out when unknown.")
+    me = my_agent(tx)
+    target = text.check_text(target, "the target")[:500]
+    window = tx.settings.ms("mesh.recent_s")
+    again = tx.one("same_activity", agent=me["id"], kind=kind, target=target, since=tx.now - 60_000)
+    tx.run("forget_activity", agent=me["id"], before=tx.now - window)
+    tx.run("note_activity", agent=me["id"], kind=kind, target=target)
+    tx.run(
+        "count_stats",
+        session=me["session"],
+        tool_calls=1,
+        tokens=tokens,
+        files_modified=int(kind == "edit" and again is None),
+    )
+    if kind in ("edit", "test", "commit") and (again is None or kind != "edit"):
+        tx.event(kind, me["name"], target=target, preview=text.one_line(detail or target, 120))
+    return {"name": me["name"], "kind": kind, "at": times.iso(tx.wall)}

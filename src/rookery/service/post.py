@@ -1,0 +1,386 @@
+"""Sending: one transaction however many get it, and an answer that says what is known about each of them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from rookery.core import errors, ids, mail, names, presence, routing, text
+from rookery.core import handoff as handoffs
+from rookery.store.port import Row
+
+from .tx import Tx
+from .verbs import Arg
+
+PRIORITIES = tuple(p.name.lower() for p in mail.Priority)
+TYPES = (*mail.Type, *mail.TX_TYPES)
+
+
+class Recipients(NamedTuple):
+    rows: list[Row]
+    address: str
+    group: str
+    reasons: dict[str, str]
+
+
+# -- verbs -------------------------------------------------------------------------------------------------------
+
+
+def send(
+    tx: Tx,
+    to: Annotated[list[str], Arg("names, group/name, broadcast:GROUP or any:ROLE", positional=True, metavar="TO")],
+    subject: Annotated[str, Arg("one line", flag="-s")],
+    body: Annotated[str, Arg("the message; - reads it from standard input", flag="-m")] = "",
+    *,
+    type: Annotated[str, Arg("what kind of message", flag="-t", choices=TYPES)] = "request",
+    priority: Annotated[str, Arg("how soon", flag="-p", choices=PRIORITIES)] = "normal",
+    payload: Annotated[dict[str, Any] | None, Arg("structured data", kind="json")] = None,
+    context: Annotated[dict[str, Any] | None, Arg("structured context", kind="json")] = None,
+    attachments: Annotated[list[str] | None, Arg("a file it speaks of (repeatable)", flag="--attach")] = None,
+    tags: Annotated[list[str] | None, Arg("a word to find it by (repeatable)", flag="--tag")] = None,
+    expires: Annotated[int | None, Arg("when it is no longer worth reading: 2h or a time", kind="when")] = None,
+    asks: Annotated[bool | None, Arg("whether it wants an answer")] = None,
+    group: Annotated[str, Arg("the group it belongs to")] = "",
+    thread: Annotated[str, Arg("continue this conversation")] = "",
+    reply_to: Annotated[str, Arg("the message it answers", hidden=True)] = "",
+    key: Annotated[str, Arg("idempotency key: a repeat gets the same answer")] = "",
+    id: Annotated[str, Arg("the id to give it", hidden=True)] = "",
+) -> dict[str, Any]:
+    sender = tx.me()
+    args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "payload": payload,
+            "context": context, "tags": tags, "thread": thread, "reply_to": reply_to}  # fmt: skip
+    if key and (before := _remembered(tx, sender, key, args)):
+        return before
+    draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks)
+    recipients = resolve(tx, sender, to)
+    _spend(tx, sender, 1)
+    root = _thread_root(tx, thread or reply_to)
+    result = deliver(
+        tx, sender, draft, recipients, group=group or recipients.group, thread=root, reply_to=reply_to, id=id
+    )
+    if key:
+        _remember(tx, sender, key, args, result)
+    return result
+
+
+def broadcast(
+    tx: Tx,
+    subject: Annotated[str, Arg("one line", flag="-s")],
+    body: Annotated[str, Arg("the message; - reads it from standard input", flag="-m")] = "",
+    *,
+    group: Annotated[str, Arg("a group; the whole team when left out", flag="-g")] = "",
+    exclude: Annotated[list[str] | None, Arg("leave this agent out (repeatable)")] = None,
+    type: Annotated[str, Arg("what kind of message", flag="-t", choices=TYPES)] = "notification",
+    priority: Annotated[str, Arg("how soon", flag="-p", choices=PRIORITIES)] = "normal",
+    payload: Annotated[dict[str, Any] | None, Arg("structured data", kind="json")] = None,
+    context: Annotated[dict[str, Any] | None, Arg("structured context", kind="json")] = None,
+    attachments: Annotated[list[str] | None, Arg("a file it speaks of (repeatable)", flag="--attach")] = None,
+    tags: Annotated[list[str] | None, Arg("a word to find it by (repeatable)", flag="--tag")] = None,
+    expires: Annotated[int | None, Arg("when it is no longer worth reading: 2h or a time", kind="when")] = None,
+    separate: Annotated[bool, Arg("a message of its own for everyone, in one transaction", hidden=True)] = False,
+) -> dict[str, Any]:
+    sender = tx.me()
+    out = {names.key(name) for name in exclude or []} | {names.key(sender["name"])}
+    members = [row for row in _members(tx, group) if names.key(row["name"]) not in out]
+    draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, None)
+    if not members:
+        if separate:
+            return {"messages": []}
+        raise errors.Refused(
+            f"Nobody else is in {f'group {group}' if group else 'the team'}.",
+            "`rook who --all` shows who is.",
+            code="NOBODY",
+        )
+    _spend(tx, sender, 1)
+    address = f"broadcast:{group or 'all'}"
+    if separate:
+        sent = [deliver(tx, sender, draft, Recipients([row], row["name"], group, {}), group=group) for row in members]
+        return {"messages": sent}
+    return deliver(tx, sender, draft, Recipients(members, address, group, {}), group=group)
+
+
+def reply(
+    tx: Tx,
+    id: Annotated[str, Arg("the message to answer", positional=True, metavar="ID")],
+    body: Annotated[str, Arg("the answer; - reads it from standard input", flag="-m")],
+    *,
+    everyone: Annotated[bool, Arg("to everyone in the conversation")] = False,
+    payload: Annotated[dict[str, Any] | None, Arg("structured data", kind="json")] = None,
+    attachments: Annotated[list[str] | None, Arg("a file it speaks of (repeatable)", flag="--attach")] = None,
+    tags: Annotated[list[str] | None, Arg("a word to find it by (repeatable)", flag="--tag")] = None,
+    mark_read: Annotated[bool, Arg("mark the original as read", hidden=True)] = True,
+) -> dict[str, Any]:
+    sender = tx.me()
+    original = tx.one("message_by_id", id=id)
+    if original is None:
+        raise unknown_message(id)
+    subject = (
+        original["subject"] if original["subject"].lower().startswith("re:") else f"Re: {original['subject']}"[:500]
+    )
+    draft = _draft(tx, "response", original["priority"], subject, body, payload, None, attachments, tags, None, None)
+    _spend(tx, sender, 1)
+    to = _answered(tx, sender, original, everyone)
+    result = deliver(
+        tx, sender, draft, resolve(tx, sender, to), group=original["grp"], thread=original["thread"], reply_to=id
+    )
+    _note_answer(tx, sender, original, result, mark_read)
+    return result
+
+
+def handoff(
+    tx: Tx,
+    to: Annotated[list[str], Arg("who takes over", positional=True, metavar="TO")],
+    subject: Annotated[str, Arg("one line", flag="-s")],
+    *,
+    work_completed: Annotated[str, Arg("what was done", flag="--done")] = "",
+    current_state: Annotated[str, Arg("where it stands", flag="--state")] = "",
+    next_steps: Annotated[list[str] | None, Arg("what comes next (repeatable)", flag="--next")] = None,
+    files_modified: Annotated[list[str] | None, Arg("a file that was changed (repeatable)", flag="--file")] = None,
+    files_created: Annotated[list[str] | None, Arg("a file that was added (repeatable)", flag="--new-file")] = None,
+    blockers: Annotated[list[str] | None, Arg("what is in the way (repeatable)", flag="--blocker")] = None,
+    dependencies: Annotated[list[str] | None, Arg("what it depends on (repeatable)", flag="--depends")] = None,
+    related_escalations: Annotated[
+        list[str] | None, Arg("an escalation it concerns (repeatable)", flag="--escalation")
+    ] = None,
+    state_file: Annotated[str, Arg("a file that tells the state")] = "",
+    job_id: Annotated[str, Arg("the job it belongs to")] = "",
+    notes: Annotated[str, Arg("anything else", flag="-m")] = "",
+    template: Annotated[str, Arg("a predefined form: implement, review, bugfix, resume or the team's own")] = "",
+    priority: Annotated[str, Arg("how soon", flag="-p", choices=PRIORITIES)] = "normal",
+    group: Annotated[str, Arg("the group it belongs to")] = "",
+    body: Annotated[str, Arg("the text, when it is written already", hidden=True)] = "",
+) -> dict[str, Any]:
+    sender = tx.me()
+    form = _template(tx, template)
+    context = handoffs.fill({
+        "work_completed": work_completed, "current_state": current_state, "next_steps": next_steps, "notes": notes,
+        "files_modified": files_modified, "files_created": files_created, "blockers": blockers, "job_id": job_id,
+        "dependencies": dependencies, "related_escalations": related_escalations, "state_file": state_file,
+    }, form)  # fmt: skip
+    for escalation in context["related_escalations"]:
+        if not tx.caller.open_addresses and tx.one("escalation", id=escalation) is None:
+            raise errors.UnknownName(
+                f"No escalation {text.one_line(escalation, 40)}.", "`rook escalate --list` shows them."
+            )
+    recipients = resolve(tx, sender, to)
+    body = body or handoffs.render(sender["name"], [row["name"] for row in recipients.rows], context)
+    tags = ["handoff", *(form.tags if form else ())]
+    files = [*context["files_modified"], *context["files_created"]]
+    draft = _draft(tx, "handoff", priority, subject, body, None, context, files, tags, None, None)
+    _spend(tx, sender, 1)
+    return deliver(tx, sender, draft, recipients, group=group or recipients.group)
+
+
+# -- what they share ---------------------------------------------------------------------------------------------
+
+
+def _draft(
+    tx: Tx, type: str, priority: str | int, subject: str, body: str, payload: Mapping[str, Any] | None,
+    context: Mapping[str, Any] | None, attachments: Sequence[str] | None, tags: Sequence[str] | None,
+    expires: int | None, asks: bool | None,
+) -> mail.Draft:  # fmt: skip
+    return mail.draft(
+        type=type, priority=priority, subject=subject, body=body, payload=payload or {}, context=context or {},
+        attachments=attachments or [], tags=tags or [], asks=asks, now=tx.now, limit=tx.settings["mail.body_limit"],
+        expires_at=None if expires is None else tx.now + (expires - tx.wall),
+    )  # fmt: skip
+
+
+def deliver(
+    tx: Tx, sender: Row, draft: mail.Draft, recipients: Recipients, *,
+    group: str = "", thread: str = "", reply_to: str = "", id: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """The message, a delivery for each recipient, and one event; the bell for each of them after commit."""
+    id = id or _free_id(tx)
+    seq = tx.event("message", sender["name"], target=recipients.address, ref=id, preview=draft.subject, type=draft.type)
+    made = tx.one(
+        "insert_message", id=id, seq=seq, thread=thread or id, reply_to=reply_to or None, sender=sender["id"],
+        recipients=len(recipients.rows), grp=group, address=recipients.address, at=tx.wall, **draft._asdict(),
+    )  # fmt: skip
+    assert made is not None
+    for row in recipients.rows:
+        tx.one(
+            "insert_delivery", agent=row["id"], message=made["n"], priority=draft.priority, sender=sender["id"],
+            expires_at=draft.expires_at,
+        )  # fmt: skip
+        tx.ring(row["name"])
+    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": []}
+    tx.after.append(lambda heard: _tell_wake(tx, result, recipients, heard))
+    return result
+
+
+def _tell_wake(tx: Tx, result: dict[str, Any], recipients: Recipients, heard: Mapping[str, int]) -> None:
+    """After commit: what is known about each recipient. The processes are looked at outside the lock."""
+    for row in recipients.rows:
+        told = {"name": row["name"], **_wake(tx, row, heard.get(row["name"], 0))}
+        if row["name"] in recipients.reasons:
+            told["chosen"] = recipients.reasons[row["name"]]
+        result["recipients"].append(told)
+
+
+def _wake(tx: Tx, row: Row, heard: int) -> dict[str, str]:
+    if heard:
+        return {"state": "woken", "how": "its waiting process was rung"}
+    if row["name"] == names.PERSON:
+        return {"state": "queued", "how": "the person sees it in `rook inbox`"}
+    live = tx.liveness(row)
+    if live is presence.Liveness.LIVE:
+        return {"state": "live", "how": "no way to wake it: it sees the message when it next looks"}
+    if live is None:
+        return {"state": "queued", "how": "never joined: it gets the message when it does"}
+    return {"state": "queued", "how": f"not here ({live}): it gets the message when it returns"}
+
+
+def _free_id(tx: Tx) -> str:
+    while True:
+        id = ids.message_id(tx.now, tx.world.chance.below(1 << ids.CHANCE_BITS))
+        if tx.one("message_exists", id=id) is None:
+            return id
+
+
+def _spend(tx: Tx, sender: Row, count: int) -> None:
+    """The session's message budget, and its heartbeat, in one statement."""
+    if sender["session"] is None or sender["ended_at"] is not None:
+        return
+    refusal = mail.budget_refusal(sender["coordination"], sender["sent"], count)
+    if refusal:
+        raise refusal
+    tx.run("beat_sent", session=sender["session"], count=count)
+
+
+def _thread_root(tx: Tx, reference: str) -> str:
+    if not reference:
+        return ""
+    row = tx.one("message_by_id", id=reference)
+    if row is None and not tx.caller.open_addresses:
+        raise unknown_message(reference)
+    return row["thread"] if row else reference
+
+
+def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:
+    if not everyone:
+        return [original["sender_name"]]
+    people = [row["name"] for row in tx.all("thread_people", thread=original["thread"])]
+    return [name for name in people if name != sender["name"]] or [original["sender_name"]]
+
+
+def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool) -> None:
+    if mark_read:
+        tx.run("delivery_read", agent=sender["id"], message=original["n"])
+    if tx.run("delivery_answered", agent=sender["id"], message=original["n"]):
+        tx.run(
+            "add_receipt", message=original["n"], agent=sender["id"], seq=result["seq"], at=tx.wall, stage="answered",
+            channel="", detail=result["id"],
+        )  # fmt: skip
+    if original["type"] == mail.Type.ESCALATION and tx.run(
+        "close_escalation", message=original["id"], answer=result["id"]
+    ):
+        escalation = tx.one("escalation_of", message=original["id"])
+        assert escalation is not None
+        tx.event("escalation.closed", sender["name"], ref=escalation["id"], preview=original["subject"])
+        result["closed"] = escalation["id"]
+
+
+def _template(tx: Tx, name: str) -> handoffs.Template | None:
+    if not name:
+        return None
+    known = handoffs.templates(tx.settings["templates"])
+    if name not in known:
+        raise errors.UnknownName(
+            f"No handoff template {text.one_line(name, 40)}.", f"Known: {', '.join(sorted(known))}."
+        )
+    return known[name]
+
+
+# -- recipients --------------------------------------------------------------------------------------------------
+
+
+def resolve(tx: Tx, sender: Row, to: Sequence[str]) -> Recipients:
+    """Everyone an address list means, each once, in the order given."""
+    if not to:
+        raise errors.BadInput("Nobody to send to.", "Name at least one agent.")
+    found: dict[int, Row] = {}
+    group, reasons = "", {}
+    for word in to:
+        target = names.parse_target(word)
+        if target.kind == "broadcast":
+            rows = [
+                row for row in _members(tx, "" if target.name == "all" else target.name) if row["id"] != sender["id"]
+            ]
+            group = target.name
+        elif target.kind == "any":
+            name, reason = _choose(tx, sender, target.name)
+            rows, reasons[name] = [tx.agent(name)], reason
+        else:
+            rows = [tx.agent(target.name)]
+        found.update((row["id"], row) for row in rows)
+    if not found:
+        raise errors.Refused(f"Nobody but you is in {', '.join(to)}.", "`rook who --all` shows who is.", code="NOBODY")
+    return Recipients(list(found.values()), ", ".join(to), group, reasons)
+
+
+def _members(tx: Tx, group: str) -> list[Row]:
+    if not group:
+        return [tx.agent(row["name"]) for row in tx.all("agents_expected")]
+    key = names.key(names.check_name(group))
+    listed = [_member(tx, group, name) for name in tx.world.directory.members(group)]
+    within = [row["name"] for row in tx.all("agents_of_group", low=f"{key}/", high=f"{key}0")]
+    chosen = dict.fromkeys([*listed, *within])
+    if not chosen:
+        known = tx.world.directory.groups()
+        if tx.caller.open_addresses:
+            return []
+        raise errors.UnknownName(
+            f"No group named {group}.",
+            f"Known: {', '.join(known)}." if known else "Define it under [groups] in rookery.toml.",
+            code="UNKNOWN_GROUP",
+        )
+    return [tx.find_agent(name) or tx.make_agent(name) for name in chosen]
+
+
+def _member(tx: Tx, group: str, name: str) -> str:
+    """A listed member is `name`, unless only `group/name` is known."""
+    inside = f"{group}/{name}"
+    if "/" not in name and tx.find_agent(name) is None and tx.find_agent(inside) is not None:
+        return inside
+    return name
+
+
+def _choose(tx: Tx, sender: Row, role: str) -> tuple[str, str]:
+    rows = tx.all("candidates_for_role", role=role, sender=sender["id"])
+    candidates = [
+        routing.Candidate(row["name"], tx.liveness(row) is presence.Liveness.LIVE, row["load"], row["shared"])
+        for row in rows
+    ]
+    return routing.choose(role, candidates, [row["role"] for row in tx.all("agent_roles")])
+
+
+# -- idempotency -------------------------------------------------------------------------------------------------
+
+
+def unknown_message(id: str) -> errors.UnknownName:
+    return errors.UnknownName(
+        f"No message {text.one_line(id, 40)}.", "`rook inbox --all` lists yours.", code="UNKNOWN_MESSAGE"
+    )
+
+
+def _digest(args: Mapping[str, Any]) -> str:
+    import hashlib
+
+    return hashlib.sha256(json.dumps(args, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _remembered(tx: Tx, sender: Row, key: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
+    row = tx.one("remembered", agent=sender["id"], key=text.check_text(key, "the key")[:200])
+    if row is None:
+        return None
+    if row["digest"] != _digest(args):
+        raise errors.Refused(
+            "This idempotency key was used for another message.",
+            "Use a new key for a new message.",
+            code="IDEMPOTENCY_MISMATCH",
+        )
+    return json.loads(row["result"]) | {"replayed": True}
+
+
+def _remember(tx: Tx, sender: Row, key: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    tx.run("remember", agent=sender["id"], key=key[:200], digest=_digest(args), result=json.dumps(result))

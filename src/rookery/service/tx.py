@@ -1,0 +1,196 @@
+"""What a verb is given: one locked team, its clock, who calls, the settings; and the bell to ring after commit."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from rookery.config import Settings
+from rookery.core import errors, ids, mesh, names, presence
+from rookery.core.caller import Caller
+from rookery.core.ports import Chance, Prober
+from rookery.store.port import Row, Transaction
+
+# An address that a read was asked about before anything was written to it: its mailbox is empty.
+_NOBODY: Row = {"id": 0, "role": "", "is_human": 0, "epoch": 0, "session": None, "created_at": 0, "left_at": None,
+                "pid": None, "started": "", "boot": "", "host": "", "cwd": "", "branch": "", "model": "", "program": "",
+                "heartbeat_at": None, "activity_at": None, "joined_at": None, "ended_at": None,
+                "coordination": "unlimited", "sent": 0}  # fmt: skip
+
+After = Callable[[Mapping[str, int]], None]
+
+
+class Directory(Protocol):
+    """Who belongs to a group by definition, joined or not."""
+
+    def members(self, group: str) -> Sequence[str]: ...
+    def groups(self) -> Sequence[str]: ...
+    def is_defined(self, name: str) -> bool: ...
+    def role(self, name: str) -> str: ...
+
+
+class World(Protocol):
+    """The ports a verb reaches through its Tx."""
+
+    @property
+    def prober(self) -> Prober: ...
+    @property
+    def chance(self) -> Chance: ...
+    @property
+    def directory(self) -> Directory: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def boot(self) -> str: ...
+
+
+class Tx:
+    def __init__(self, db: Transaction, caller: Caller, world: World) -> None:
+        self._db = db
+        self._me: Row | None = None
+        self.caller = caller
+        self.world = world
+        self.settings = world.settings
+        self.now = db.now
+        self.wall = db.wall
+        self.rings: set[str] = set()
+        self.after: list[After] = []
+        self.one = db.one
+        self.all = db.all
+        self.run = db.run
+        self.match = db.match
+
+    @property
+    def team(self) -> str:
+        return self._db.team_name
+
+    # -- the log -----------------------------------------------------------------------------------------------
+
+    def event(self, kind: str, actor: str, *, target: str = "", ref: str = "", preview: str = "", **data: Any) -> int:
+        """Append what happened; the number it got."""
+        seq = self._db.next_seq()
+        self.run(
+            "append_event", seq=seq, at=self.wall, type=kind, actor=actor, target=target, ref=ref, preview=preview[:200],
+            data=json.dumps(data, separators=(",", ":")) if data else "{}",
+        )  # fmt: skip
+        return seq
+
+    def ring(self, name: str) -> None:
+        """Wake whoever waits under this name, once all of this is committed."""
+        self.rings.add(name)
+
+    def new_id(self, prefix: str) -> str:
+        return ids.short_id(prefix, self.now, self.world.chance.below(1 << ids.CHANCE_BITS))
+
+    # -- agents ------------------------------------------------------------------------------------------------
+
+    def find_agent(self, name: str) -> Row | None:
+        return self.one("agent_by_key", key=names.key(name))
+
+    def agent(self, name: str) -> Row:
+        """The agent of that name; made now if the team's definition or the caller's contract says it may be."""
+        row = self.find_agent(names.check_address(name))
+        if row is not None:
+            return row
+        if name == names.PERSON or self.caller.open_addresses or self.world.directory.is_defined(name):
+            return self.make_agent(name)
+        raise self.unknown(name)
+
+    def make_agent(self, name: str, *, role: str = "", is_human: bool = False) -> Row:
+        if not self._db.writable:
+            return {**_NOBODY, "name": name, "key": names.key(name)}
+        person = name == names.PERSON
+        self.one(
+            "new_agent", name=name, key=names.key(name), role=role or self.world.directory.role(name),
+            is_human=int(is_human or person),
+        )  # fmt: skip
+        made = self.find_agent(name)
+        assert made is not None
+        return made
+
+    def unknown(self, name: str) -> errors.UnknownName:
+        known = [row["name"] for row in self.all("agent_names")]
+        near = names.did_you_mean(name, known)
+        return errors.UnknownName(
+            f"No agent named {name} in team {self.team}.",
+            near or "`rook who --all` lists the names; `rook join NAME` makes one.",
+            code="UNKNOWN_AGENT",
+        )
+
+    # -- who calls ---------------------------------------------------------------------------------------------
+
+    def me(self) -> Row:
+        """The agent that calls: by its handle's session, by name, by its process, else the person."""
+        if self._me is None:
+            self._me = self._by_session() or self._by_name() or self._by_process() or self._person()
+        return self._me
+
+    def beat(self) -> None:
+        """Every verb is a heartbeat."""
+        if self.me()["session"] and self.me()["ended_at"] is None:
+            self.run("beat", session=self.me()["session"])
+
+    def beat_is_due(self) -> bool:
+        """After a read: presence is written no more often than the heartbeat asks for."""
+        me = self._me
+        if me is None or me["session"] is None or me["ended_at"] is not None:
+            return False
+        return self.now - me["heartbeat_at"] >= self.settings.ms("mesh.heartbeat_s")
+
+    def _by_session(self) -> Row | None:
+        if self.caller.session is None:
+            return None
+        row = self.one("agent_by_session", session=self.caller.session)
+        if row is None or row["ended_at"] is not None or row["session"] != self.caller.session:
+            raise mesh.fenced(row["name"] if row else "this name", row["end_reason"] if row else "")
+        return row
+
+    def _by_name(self) -> Row | None:
+        name = self.caller.agent
+        if not name or name == names.PERSON:
+            return self._person() if name else None
+        row = self.find_agent(names.check_address(name))
+        if row is None and (self.caller.open_addresses or self.world.directory.is_defined(name)):
+            return self.make_agent(name)
+        if row is None:
+            raise self.unknown(name)
+        return row
+
+    def _by_process(self) -> Row | None:
+        for pid, started in self.caller.lineage:
+            bound = self.all(
+                "sessions_of_process", pid=pid, started=started, boot=self.caller.boot, host=self.caller.host
+            )
+            current = [row for row in bound if row["ended_at"] is None and row["session"] == row["id"]]
+            if len(current) > 1:
+                raise errors.BadInput(
+                    f"Several agents were joined from here: {', '.join(sorted(row['name'] for row in current))}.",
+                    "Say which one you are: --as NAME, or set ROOK_AGENT.",
+                    code="WHO_ARE_YOU",
+                )
+            if current:
+                return self.find_agent(current[0]["name"])
+            if bound and bound[0]["end_reason"] == "taken over":
+                raise mesh.fenced(bound[0]["name"], bound[0]["end_reason"])
+        return None
+
+    def _person(self) -> Row:
+        row = self.find_agent(names.PERSON)
+        return row if row is not None else self.make_agent(names.PERSON)
+
+    # -- presence ----------------------------------------------------------------------------------------------
+
+    def liveness(self, row: Row) -> presence.Liveness | None:
+        """How the newest session of an agent is; None if it never had one."""
+        if row["session"] is None:
+            return None
+        local = row["pid"] is not None and row["boot"] == self.world.boot and row["host"] == self.world.host
+        return presence.liveness(
+            ended=row["ended_at"] is not None,
+            local=local,
+            process=self.world.prober.state(row["pid"], row["started"]) if local and row["ended_at"] is None else None,
+            heartbeat_at=row["heartbeat_at"],
+            now=self.now,
+            lease_ms=self.settings.ms("mesh.lease_s"),
+        )

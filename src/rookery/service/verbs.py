@@ -1,0 +1,141 @@
+"""The table of verbs. A verb stands here once; CLI, HTTP, MCP and the reference are drawn from this table.
+
+Each line names a typed function `verb(tx, ...) -> result` in this room. Its arguments are read from its signature:
+`Annotated[type, Arg(...)]` gives the help text, and how the command line writes it. Results are plain JSON values.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple, get_args, get_origin
+
+from rookery.core import errors, names
+
+
+class Arg(NamedTuple):
+    """How an argument is explained and written on a command line."""
+
+    help: str
+    flag: str = ""  # a short flag besides --name
+    positional: bool = False
+    choices: tuple[str, ...] = ()
+    metavar: str = ""
+    kind: str = ""  # "when", "span", "json": text that a door turns into the value
+    hidden: bool = False  # not on the command line
+
+
+class Parameter(NamedTuple):
+    name: str
+    type: Any
+    arg: Arg
+    required: bool
+    default: Any
+
+
+class Verb(NamedTuple):
+    name: str
+    place: str  # module.function in this room
+    help: str
+    writes: bool = True
+    who: str = "anyone"  # anyone, agent (not the person), person
+
+    def load(self) -> Callable[..., Any]:
+        module, _, function = self.place.partition(".")
+        return getattr(import_module(f"rookery.service.{module}"), function)
+
+
+TABLE: tuple[Verb, ...] = (
+    # mesh
+    Verb("join", "mesh.join", "Take a name in the team and be reachable under it"),
+    Verb("leave", "mesh.leave", "End this session; mail keeps waiting for the name", who="agent"),
+    Verb("rename", "mesh.rename", "Change this agent's name; its mail follows", who="agent"),
+    Verb("status", "mesh.status", "Say what you are doing, or see how you are seen"),
+    Verb("heartbeat", "mesh.heartbeat", "Tell that this session lives", who="agent"),
+    Verb("activity", "mesh.activity", "Record an edit, a test run, a commit, a read or a tool call", who="agent"),
+    Verb("who", "presence.who", "Who is here, and how they are", writes=False),
+    Verb("whois", "presence.whois", "Everything about one agent, and what you two last said", writes=False),
+    # mail
+    Verb("send", "post.send", "Send a message to one or more agents"),
+    Verb("broadcast", "post.broadcast", "Send one message to the whole team or a group"),
+    Verb("reply", "post.reply", "Answer a message in its thread"),
+    Verb("handoff", "post.handoff", "Pass work on with its context"),
+    Verb("escalate", "escalation.escalate", "Put a problem before the leader or the person"),
+    Verb("escalations", "escalation.listed", "Escalations, open ones first", writes=False),
+    Verb("inbox", "mailbox.inbox", "What waits for you, most urgent first", writes=False),
+    Verb("read", "mailbox.read", "Show a message and mark it read"),
+    Verb("ack", "mailbox.ack", "Acknowledge messages: completed, processing or failed"),
+    Verb("archive", "mailbox.archive", "Put away messages that are dealt with"),
+    Verb("thread", "mailbox.thread", "A conversation from its first message on", writes=False),
+    Verb("receipts", "mailbox.receipts", "What became of a message in every mailbox", writes=False),
+    Verb("pending", "mailbox.pending", "How much unread mail waits, by priority", writes=False),
+    Verb("context", "mailbox.context", "Waiting mail as text for an agent's prompt", writes=False),
+    Verb("search", "mailbox.search", "Find messages by their words", writes=False),
+    # the log
+    Verb("feed", "feed.feed", "What happened lately, for people", writes=False),
+    Verb("events", "feed.events", "The ledger after a cursor, for programs", writes=False),
+    # upkeep
+    Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
+    Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
+    Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention"),
+    Verb("export_mail", "exchange.export_mail", "Deliveries in order, for an export", writes=False, who="person"),
+    Verb("import_mail", "exchange.import_mail", "Take in messages that were exported", who="person"),
+)  # fmt: skip
+
+VERBS: Mapping[str, Verb] = {verb.name: verb for verb in TABLE}
+
+
+def find(name: str) -> Verb:
+    if name not in VERBS:
+        raise errors.UnknownName(f"There is no verb {name!r}.", names.did_you_mean(name, VERBS), code="UNKNOWN_VERB")
+    return VERBS[name]
+
+
+def parameters(function: Callable[..., Any]) -> list[Parameter]:
+    """The arguments of a verb after `tx`, from its signature (read by hand: `inspect` is slow to import)."""
+    code = function.__code__
+    positional = code.co_varnames[1 : code.co_argcount]
+    keyword = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    defaults: dict[str, Any] = dict(function.__kwdefaults__ or {})
+    given: tuple[Any, ...] = function.__defaults__ or ()
+    defaults.update(zip(positional[len(positional) - len(given) :], given, strict=True))
+    found: list[Parameter] = []
+    for name in (*positional, *keyword):
+        hint = function.__annotations__[name]
+        kind, arg = get_args(hint)[:2] if hasattr(hint, "__metadata__") else (hint, Arg(""))
+        found.append(Parameter(name, kind, arg, name not in defaults, defaults.get(name)))
+    return found
+
+
+def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
+    """Refuse unknown, missing and wrongly typed arguments with a sentence, whichever door they came through."""
+    known = {p.name: p for p in parameters(function)}
+    for name, value in args.items():
+        if name not in known:
+            raise errors.BadInput(f"There is no argument {name!r}.", names.did_you_mean(name, known))
+        if not _fits(value, known[name].type):
+            raise errors.BadInput(
+                f"{name} has the wrong type: {type(value).__name__}.", f"Expected {_told(known[name].type)}."
+            )
+    missing = [p.name for p in known.values() if p.required and p.name not in args]
+    if missing:
+        raise errors.BadInput(f"Missing: {', '.join(missing)}.", "Give every argument that has no default.")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin is list:
+        return isinstance(value, list) and all(_fits(v, inner[0]) for v in value)  # pyright: ignore[reportUnknownVariableType]
+    if origin is dict:
+        return isinstance(value, dict)
+    if inner:  # a union
+        return any(_fits(value, k) for k in inner)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if kind is type(None) or kind is None:
+        return value is None
+    return isinstance(value, kind)
+
+
+def _told(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind)) if not get_args(kind) else str(kind)

@@ -1,0 +1,22 @@
+"""Named fault points: places where a crash test stops the program. Nothing is armed unless a test arms it."""
+
+from collections.abc import Callable
+
+POINTS = ("after_lock", "before_commit", "after_commit", "before_ring")
+
+_armed: dict[str, Callable[[], None]] = {}
+
+
+def arm(point: str, action: Callable[[], None]) -> None:
+    if point not in POINTS:
+        raise ValueError(f"no fault point {point}: {', '.join(POINTS)}")
+    _armed[point] = action
+
+
+def disarm() -> None:
+    _armed.clear()
+
+
+def reach(point: str) -> None:
+    if _armed and (action := _armed.get(point)):
+        action()

@@ -1,0 +1,186 @@
+"""The one connection factory: pragmas, isolation, busy handler, read limit, schema. Nowhere else is a database opened.
+
+Nothing but apsw may open `rookery.db`, `-wal` or `-shm` in a process that holds them: closing any other descriptor
+of the file drops this process's locks, and a committed write of someone else can vanish (hazard H39).
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from rookery.core import errors
+
+from . import queries
+
+# Measured: SQLite's own busy timeout backs off so far that a writer among twelve starves for seconds. Short naps at
+# random keep the longest wait near the fair share. The low digits of the clock are chance enough for a nap.
+NAP_S, NAP_SPREAD_S = 0.0005, 0.001
+READ_STEPS = 20_000  # how many VM steps pass between two looks at the read limit
+
+
+class Patience:
+    """Until when the current call may wait for the lock, and until when a read may run."""
+
+    def __init__(self) -> None:
+        self.write_until = 0.0
+        self.read_until = 0.0
+
+    def busy(self, _tries: int) -> bool:
+        if time.monotonic() >= self.write_until:
+            return False
+        nap()
+        return True
+
+    def read_is_over(self) -> bool:
+        return bool(self.read_until) and time.monotonic() >= self.read_until
+
+
+def nap() -> None:
+    time.sleep(NAP_S + NAP_SPREAD_S * (time.perf_counter_ns() % 1024) / 1024)
+
+
+def has_wal_reset_bug(version: tuple[int, int, int]) -> bool:
+    """SQLite 3.7.0 to 3.51.2 can lose a WAL under a racing checkpoint; fixed in 3.51.3, 3.50.7 and 3.44.6."""
+    if version[:2] == (3, 50):
+        return version < (3, 50, 7)
+    if version[:2] == (3, 44):
+        return version < (3, 44, 6)
+    return (3, 7, 0) <= version <= (3, 51, 2)
+
+
+def library_version() -> tuple[int, int, int]:
+    major, minor, patch = (int(part) for part in apsw.sqlite_lib_version().split(".")[:3])
+    return (major, minor, patch)
+
+
+def open_connection(path: str, patience: Patience, wait_s: float) -> apsw.Connection:
+    """A connection ready for use, its schema current."""
+    if has_wal_reset_bug(library_version()):
+        raise errors.StoreUnusable(
+            f"SQLite {apsw.sqlite_lib_version()} can lose committed data (the WAL-reset bug).",
+            "Install apsw 3.53 or newer: pip install -U apsw",
+        )
+    with translated(path):
+        connection = apsw.Connection(path)
+        patience.write_until = time.monotonic() + wait_s
+        connection.set_busy_handler(patience.busy)
+        connection.set_progress_handler(patience.read_is_over, READ_STEPS)
+        for pragma in ("synchronous = FULL", "temp_store = MEMORY", "journal_size_limit = 67108864"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        try:
+            make_current(connection, path, patience)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def schema_version(connection: apsw.Connection) -> int:
+    return connection.execute("PRAGMA user_version").fetchall()[0][0]
+
+
+def make_current(connection: apsw.Connection, path: str, patience: Patience) -> None:
+    newest = queries.latest("sqlite")
+    version = schema_version(connection)
+    if version > newest:
+        raise errors.StoreUnusable(
+            f"{path} has schema {version}; this program knows {newest}.",
+            "A newer Rookery wrote it: upgrade this one (pip install -U rookery). Nothing was changed.",
+        )
+    if version < newest:
+        enter_wal(connection, patience)
+        migrate(connection)
+
+
+def enter_wal(connection: apsw.Connection, patience: Patience) -> None:
+    """SQLite calls no busy handler for this change, so the wait is ours."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except apsw.BusyError:
+            if time.monotonic() >= patience.write_until:
+                raise
+            nap()
+
+
+def migrate(connection: apsw.Connection, upto: int | None = None) -> None:
+    """Apply what is missing, one transaction for all: a crash leaves the old schema or the new one."""
+    connection.execute("BEGIN IMMEDIATE").fetchall()
+    try:
+        version = schema_version(connection)  # another process may have been first
+        for number, _name, text in queries.migrations("sqlite"):
+            if version < number <= (upto or number):
+                connection.execute(text).fetchall()
+                connection.execute(f"PRAGMA user_version = {number}").fetchall()
+        connection.execute("COMMIT").fetchall()
+    except BaseException:
+        connection.execute("ROLLBACK").fetchall()
+        raise
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """SQLite's errors as ours: each says what happened to which file and what to do."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate(error, path) from error
+
+
+def translate(error: apsw.Error, path: str) -> errors.RookError:
+    make = _MEANING.get(type(error))
+    if make is None:
+        return errors.Unreachable(f"{path}: {error}", "rook doctor looks at the store.")
+    return make(path, error)
+
+
+def _busy(path: str, _error: apsw.Error) -> errors.RookError:
+    return errors.StoreBusy(
+        f"{path} was held by other writers past the deadline; nothing was changed.",
+        "Try again; `rook config` shows store.busy_s.",
+    )
+
+
+def _interrupted(path: str, _error: apsw.Error) -> errors.RookError:
+    return errors.StoreBusy(
+        f"Reading {path} took longer than the read limit and was cut off.",
+        "Ask for less (a filter, a smaller --limit); `rook config` shows store.read_s.",
+        code="READ_TOO_LONG",
+    )
+
+
+def _full(path: str, _error: apsw.Error) -> errors.RookError:
+    return errors.StoreFull(f"The disk under {path} is full; nothing was changed.", "Free some space, then try again.")
+
+
+def _read_only(path: str, _error: apsw.Error) -> errors.RookError:
+    return errors.StoreReadOnly(
+        f"{path} may not be written; nothing was changed.",
+        "Check its owner and mode, or set ROOK_HOME to another folder.",
+    )
+
+
+def _cannot_open(path: str, error: apsw.Error) -> errors.RookError:
+    return errors.StoreUnusable(f"{path} cannot be opened: {error}.", "Check that its folder exists and is yours.")
+
+
+def _corrupt(path: str, error: apsw.Error) -> errors.RookError:
+    return errors.StoreCorrupt(
+        f"{path} is damaged ({error}); nothing was overwritten.",
+        "Move it aside and restore the newest backup (`rook backup` makes them).",
+    )
+
+
+_MEANING: dict[type[apsw.Error], Callable[[str, apsw.Error], errors.RookError]] = {
+    apsw.BusyError: _busy,
+    apsw.LockedError: _busy,
+    apsw.InterruptError: _interrupted,
+    apsw.FullError: _full,
+    apsw.ReadOnlyError: _read_only,
+    apsw.CantOpenError: _cannot_open,
+    apsw.CorruptError: _corrupt,
+    apsw.NotADBError: _corrupt,
+}

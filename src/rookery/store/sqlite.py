@@ -1,0 +1,219 @@
+"""The embedded store: one SQLite file per home, through apsw.
+
+A `SqliteStore` has one connection and a mutex around it: threads of a process take turns, as processes do by the
+file's own lock. After a fork the child's handle refuses to work, because SQLite's locks do not survive one.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from rookery.core import errors
+from rookery.core.ports import Clock
+from rookery.core.search import Term
+
+from . import faults, queries
+from .opening import Patience, has_wal_reset_bug, library_version, open_connection, schema_version, translated
+from .port import Row, Transaction
+
+T = TypeVar("T")
+
+
+class SqliteTransaction:
+    """Statements are always exhausted here: an open cursor would pin the WAL or make the commit fail (H40)."""
+
+    __slots__ = (
+        "_columns",
+        "_connection",
+        "_queries",
+        "_seq",
+        "_start",
+        "now",
+        "team",
+        "team_name",
+        "wall",
+        "writable",
+    )
+
+    def __init__(
+        self, connection: apsw.Connection, named: dict[str, str], columns: dict[str, list[str]], team_name: str
+    ) -> None:
+        self._connection = connection
+        self._queries = named
+        self._columns = columns
+        self._seq = self._start = 0
+        self.team = 0
+        self.team_name = team_name
+        self.now = self.wall = 0
+        self.writable = False
+
+    def one(self, query: str, /, **params: Any) -> Row | None:
+        rows = self.all(query, **params)
+        return rows[0] if rows else None
+
+    def all(self, query: str, /, **params: Any) -> list[Row]:
+        params["team"], params["now"] = self.team, self.now
+        cursor = self._connection.execute(self._queries[query], params)
+        first = next(cursor, None)
+        if first is None:
+            return []
+        names = self._columns.get(query)
+        if names is None:
+            names = self._columns[query] = [column[0] for column in cursor.get_description()]
+        return [dict(zip(names, row, strict=True)) for row in (first, *cursor)]
+
+    def run(self, query: str, /, **params: Any) -> int:
+        params["team"], params["now"] = self.team, self.now
+        self._connection.execute(self._queries[query], params).fetchall()
+        return self._connection.changes()
+
+    def match(self, terms: Sequence[Term]) -> str:
+        """Quoted terms, so that nothing a person types is read as an FTS5 operator."""
+        quoted = [f'"{" ".join(term.words)}"{"*" if term.prefix else ""}' for term in terms]
+        return f"scope : t{self.team} AND {{subject body tags}} : ({' AND '.join(quoted)})"
+
+    def next_seq(self) -> int:
+        self._seq += 1
+        return self._seq
+
+    def enter(self, clock: tuple[int, int], *, create: bool) -> None:
+        """The clock, then the team: called once the lock is held."""
+        self.now, self.wall = clock
+        self.writable = create
+        row = self.one("store_team", name=self.team_name)
+        if row is None and create:
+            row = self.one("store_new_team", name=self.team_name)
+        if row is not None:
+            self.team = row["id"]
+            self._seq = self._start = row["seq"]
+
+    def save_team(self) -> None:
+        self.run("store_save_team", seq=self._seq)
+
+
+class SqliteStore:
+    dialect = "sqlite"
+
+    def __init__(self, path: str, clock: Clock, *, busy_s: float = 10.0, read_s: float = 5.0) -> None:
+        self.location = path
+        self._clock = clock
+        self._busy_s = busy_s
+        self._read_s = read_s
+        self._patience = Patience()
+        self._mutex = threading.Lock()
+        self._pid = os.getpid()
+        self._queries = queries.load(self.dialect)
+        self._columns: dict[str, list[str]] = {}
+        self._connection = open_connection(path, self._patience, busy_s)
+        try:
+            with translated(path):
+                self._offset = self._anchor()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    # -- transactions ------------------------------------------------------------------------------------------
+
+    def write(self, team: str, work: Callable[[Transaction], T]) -> T:
+        with self._mutex, translated(self.location):
+            self._begin("BEGIN IMMEDIATE")
+            try:
+                tx = self._transaction(team, create=True)
+                faults.reach("after_lock")
+                result = work(tx)
+                tx.save_team()
+                faults.reach("before_commit")
+                self._execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+            faults.reach("after_commit")
+            return result
+
+    def read(self, team: str, work: Callable[[Transaction], T]) -> T:
+        with self._mutex, translated(self.location):
+            self._begin("BEGIN")
+            self._patience.read_until = time.monotonic() + self._read_s
+            try:
+                return work(self._transaction(team, create=False))
+            finally:
+                self._patience.read_until = 0.0
+                self._roll_back()
+
+    def _transaction(self, team: str, *, create: bool) -> SqliteTransaction:
+        tx = SqliteTransaction(self._connection, self._queries, self._columns, team)
+        tx.enter((self._offset + self._clock.mono_ms(), self._clock.wall_ms()), create=create)
+        return tx
+
+    def _begin(self, statement: str) -> None:
+        if os.getpid() != self._pid:
+            raise errors.ForkedHandle(
+                "This handle was opened before a fork; SQLite's locks do not survive one.",
+                "Call rookery.connect() again in the child.",
+            )
+        self._patience.write_until = time.monotonic() + self._busy_s
+        self._execute(statement)
+
+    def _execute(self, statement: str) -> None:
+        self._connection.execute(statement).fetchall()
+
+    def _roll_back(self) -> None:
+        if not self._connection.get_autocommit():  # a full disk may have ended the transaction already
+            self._execute("ROLLBACK")
+
+    def _anchor(self) -> int:
+        """This boot's offset from CLOCK_MONOTONIC to ledger time; made by the first process of the boot."""
+        boot = self._clock.boot()
+        found = self._connection.execute(self._queries["store_clock"], {"boot": boot}).fetchall()
+        if found:
+            return found[0][0]
+        self._begin("BEGIN IMMEDIATE")
+        try:
+            latest = self._connection.execute(self._queries["store_latest"]).fetchall()[0][0]
+            offset = max(self._clock.wall_ms(), latest) - self._clock.mono_ms()
+            self._connection.execute(self._queries["store_anchor"], {"boot": boot, "offset_ms": offset}).fetchall()
+            anchored = self._connection.execute(self._queries["store_clock"], {"boot": boot}).fetchall()[0][0]
+            self._execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        return anchored
+
+    # -- keeping -----------------------------------------------------------------------------------------------
+
+    def checks(self) -> list[tuple[str, bool, str]]:
+        version = library_version()
+        with self._mutex, translated(self.location):
+            verdict = self._connection.execute("PRAGMA quick_check(5)").fetchall()
+            mode = self._connection.execute("PRAGMA journal_mode").fetchall()[0][0]
+            schema = schema_version(self._connection)
+        return [
+            (
+                "sqlite",
+                not has_wal_reset_bug(version),
+                f"{apsw.sqlite_lib_version()} through apsw {apsw.apsw_version()}",
+            ),
+            ("database", verdict == [("ok",)], "; ".join(row[0] for row in verdict)),
+            ("journal", mode == "wal", mode),
+            ("schema", schema == queries.latest(self.dialect), str(schema)),
+        ]
+
+    def backup(self, path: str) -> None:
+        with self._mutex, translated(path):
+            target = apsw.Connection(path)
+            try:
+                with target.backup("main", self._connection, "main") as copy:
+                    while not copy.done:
+                        copy.step(1000)
+                target.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, nothing beside it
+            finally:
+                target.close()
+
+    def close(self) -> None:
+        with self._mutex:
+            if os.getpid() == self._pid:  # a forked child must not touch its parent's locks
+                self._connection.close()

@@ -1,0 +1,147 @@
+"""The local bell: a unix datagram socket per listener, `<team>.<agent or all>.<pid>.<random>`.
+
+Ringing takes a fresh non-blocking socket each time, so that a ring never waits and forks share nothing. A full queue
+means the listener has rings enough; a refused connection means its process is gone, and the socket file goes too.
+"""
+
+import hashlib
+import os
+import select
+import socket
+import stat
+from collections.abc import Iterable
+
+from .port import EVERYONE
+
+# sun_path holds 108 bytes on Linux and 104 on macOS; the longest socket name below is 57.
+PATH_LIMIT = 103
+NAME_LIMIT = 57
+LABEL_LIMIT = 20
+
+
+def label(name: str) -> str:
+    """A name as part of a file name: `/` becomes `+`; a long one is cut and told apart by its hash."""
+    flat = name.replace("/", "+")
+    if len(flat) <= LABEL_LIMIT:
+        return flat
+    return f"{flat[:11]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def bell_folder(home: str) -> str:
+    """`run/bell` in the home, or, where its path is too long for a socket, a private folder of the same user.
+
+    The choice depends on the home alone, never on the environment: every process must come to the same folder.
+    """
+    folder = os.path.join(os.path.abspath(home), "run", "bell")
+    if len(os.fsencode(folder)) + 1 + NAME_LIMIT <= PATH_LIMIT:
+        return folder
+    runtime = f"/run/user/{os.getuid()}"
+    base = runtime if os.path.isdir(runtime) else "/tmp"
+    return os.path.join(base, f"rookery-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}")
+
+
+def is_private(folder: str) -> bool:
+    """Ours, a real directory, closed to others: someone may have made it first, in /tmp."""
+    try:
+        seen = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() and not seen.st_mode & 0o077
+
+
+class DatagramListener:
+    def __init__(self, folder: str, team: str, name: str) -> None:
+        self._socket: socket.socket | None = None
+        self.path = os.path.join(folder, f"{label(team)}.{label(name)}.{os.getpid()}.{os.urandom(3).hex()}")
+        try:
+            os.makedirs(folder, 0o700, exist_ok=True)
+            if is_private(folder):
+                self._socket = self._bind()
+        except OSError:
+            self._socket = None  # no bell here: the slow poll beneath still finds everything
+
+    def _bind(self) -> socket.socket:
+        bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        try:
+            bound.bind(self.path)
+            os.chmod(self.path, 0o600)
+        except OSError:
+            bound.close()
+            raise
+        return bound
+
+    def wait(self, seconds: float) -> bool:
+        if self._socket is None:
+            select.select([], [], [], max(0.0, seconds))
+            return False
+        ready, _, _ = select.select([self._socket], [], [], max(0.0, seconds))
+        if not ready:
+            return False
+        self._drain()
+        return True
+
+    def _drain(self) -> None:
+        assert self._socket is not None
+        try:
+            while self._socket.recv(16):
+                pass
+        except BlockingIOError:
+            return
+
+    def fileno(self) -> int:
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+            try:
+                os.unlink(self.path)
+            except FileNotFoundError:
+                return
+
+    def __enter__(self) -> "DatagramListener":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+class DatagramBell:
+    def __init__(self, home: str) -> None:
+        self.folder = bell_folder(home)
+
+    def listen(self, team: str, name: str) -> DatagramListener:
+        return DatagramListener(self.folder, team, name)
+
+    def ring(self, team: str, names: Iterable[str]) -> dict[str, int]:
+        heard: dict[str, int] = {}
+        if not is_private(self.folder):
+            return heard
+        wanted = {f"{label(team)}.{label(name)}": name for name in (*names, EVERYONE)}
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC) as ringer:
+            for entry in os.listdir(self.folder):
+                name = wanted.get(entry.rsplit(".", 2)[0])
+                if name is not None and _reach(ringer, os.path.join(self.folder, entry)):
+                    heard[name] = heard.get(name, 0) + 1
+        return heard
+
+
+def _reach(ringer: socket.socket, path: str) -> bool:
+    try:
+        ringer.sendto(b"!", path)
+    except BlockingIOError:
+        return True  # its queue is full of rings already
+    except ConnectionRefusedError:
+        _forget(path)
+        return False
+    except OSError:
+        return False
+    return True
+
+
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return

@@ -1,0 +1,71 @@
+"""What every test stands on: an environment of its own, and the rules about skipping.
+
+A test sees no setting, home or git variable of the person who runs it. A marker that names a component (tmux, node,
+browser) skips where the component is missing; with ROOK_NO_SKIPS=1, as in `make test-all`, a skip is a failure.
+"""
+
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+NO_SKIPS = os.environ.get("ROOK_NO_SKIPS") == "1"
+COMPONENTS = {
+    "tmux": ("tmux",),
+    "node": ("node",),
+    "browser": ("chromium", "chromium-browser", "google-chrome"),
+}
+# Looked up once, before any test changes PATH.
+LACKING = [name for name, commands in COMPONENTS.items() if not any(map(shutil.which, commands))]
+
+settings.register_profile("dev", deadline=None, max_examples=50)
+settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(autouse=True)
+def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("ROOK_", "GIT_", "XDG_")):
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "rook"))
+
+
+def pytest_report_header() -> str:
+    if not LACKING:
+        return "components: tmux, node and a browser are here"
+    fate = "fail" if NO_SKIPS else "are skipped"
+    return f"components: this machine lacks {', '.join(LACKING)}; tests that need them {fate}"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for name in LACKING:
+        if item.get_closest_marker(name):
+            pytest.skip(f"this machine lacks {name}")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if not hasattr(report, "wasxfail"):  # an expected failure is reported as a skip too
+        refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if NO_SKIPS and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which ROOK_NO_SKIPS=1 forbids: {report.longrepr}"
