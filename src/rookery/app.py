@@ -59,7 +59,7 @@ class House:
         self.directory = TeamDirectory(settings, where.root, cwd)
         self.host = process.host_name()
 
-    @cached_property
+    @property
     def boot(self) -> str:
         return self.clock.boot()
 

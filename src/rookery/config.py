@@ -408,7 +408,8 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 def _refuse_key(name: str, source: str, known: Sequence[str] = ()) -> NoReturn:
     seeds = {setting.seed.lower(): setting.name for setting in SETTINGS if setting.seed}
-    near = seeds.get(name.lower()) or _nearest(name, known or list(_BY_NAME))
+    inside = [key for key in _BY_NAME if key.startswith(name + ".")]  # a section given as if it were a setting
+    near = seeds.get(name.lower()) or _nearest(name, known or inside or list(_BY_NAME))
     raise BadInput(
         f"There is no setting {_shown(name)} ({source}). The nearest is {near}.",
         "Correct or remove it; `rook config` lists all settings.",

@@ -65,10 +65,10 @@ def fill(context: Mapping[str, Any], template: Template | None) -> dict[str, Any
     unknown = [name for name in context if name not in FIELDS]
     if unknown:
         raise errors.BadInput(f"A handoff has no {unknown[0]!r}.", f"Its fields: {', '.join(FIELDS)}.")
-    presets = template.presets if template else {}
+    presets: Mapping[str, Any] = template.presets if template else {}
     filled: dict[str, Any] = {}
     for name in FIELDS:
-        value = context.get(name) or presets.get(name)
+        value: Any = context.get(name) or presets.get(name)
         filled[name] = (
             list(value or []) if name in LISTS else (value or (None if name in ("state_file", "job_id") else ""))
         )

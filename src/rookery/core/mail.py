@@ -215,6 +215,8 @@ def check_size(written: Draft, limit: int) -> None:
 
 def as_json(value: Any, what: str) -> str:
     """Compact JSON, or a refusal that says what cannot be written."""
+    if not value:
+        return "{}" if isinstance(value, Mapping) else "[]"
     import json
 
     try:

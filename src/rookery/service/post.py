@@ -190,16 +190,10 @@ def deliver(
     group: str = "", thread: str = "", reply_to: str = "", id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """The message, a delivery for each recipient, and one event; the bell for each of them after commit."""
-    id = id or _free_id(tx)
-    seq = tx.event("message", sender["name"], target=recipients.address, ref=id, preview=draft.subject, type=draft.type)
-    made = tx.one(
-        "insert_message", id=id, seq=seq, thread=thread or id, reply_to=reply_to or None, sender=sender["id"],
-        recipients=len(recipients.rows), grp=group, address=recipients.address, at=tx.wall, **draft._asdict(),
-    )  # fmt: skip
-    assert made is not None
+    id, seq, n = _insert(tx, sender, draft, recipients, group, thread, reply_to, id)
     for row in recipients.rows:
         tx.one(
-            "insert_delivery", agent=row["id"], message=made["n"], priority=draft.priority, sender=sender["id"],
+            "insert_delivery", agent=row["id"], message=n, priority=draft.priority, sender=sender["id"],
             expires_at=draft.expires_at,
         )  # fmt: skip
         tx.ring(row["name"])
@@ -230,11 +224,24 @@ def _wake(tx: Tx, row: Row, heard: int) -> dict[str, str]:
     return {"state": "queued", "how": f"not here ({live}): it gets the message when it returns"}
 
 
-def _free_id(tx: Tx) -> str:
+def _insert(
+    tx: Tx, sender: Row, draft: mail.Draft, recipients: Recipients, group: str, thread: str, reply_to: str, asked: str
+) -> tuple[str, int, int]:
+    """(id, event number, row). Two ids made in one millisecond may meet; then another is made."""
+    seq = tx.next_seq()
     while True:
-        id = ids.message_id(tx.now, tx.world.chance.below(1 << ids.CHANCE_BITS))
-        if tx.one("message_exists", id=id) is None:
-            return id
+        id = asked or ids.message_id(tx.now, tx.world.chance.below(1 << ids.CHANCE_BITS))
+        made = tx.one(
+            "insert_message", id=id, seq=seq, thread=thread or id, reply_to=reply_to or None, sender=sender["id"],
+            recipients=len(recipients.rows), grp=group, address=recipients.address, at=tx.wall, **draft._asdict(),
+        )  # fmt: skip
+        if made is not None:
+            break
+        if asked:
+            raise errors.Refused(f"{asked} is taken.", "Leave the id out.", code="ID_TAKEN")
+    target, preview = recipients.address, draft.subject
+    tx.event("message", sender["name"], seq=seq, target=target, ref=id, preview=preview, type=draft.type)
+    return id, seq, made["n"]
 
 
 def _spend(tx: Tx, sender: Row, count: int) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from rookery.config import Settings
 from rookery.core import errors, ids, mesh, names, presence
@@ -60,6 +60,7 @@ class Tx:
         self.all = db.all
         self.run = db.run
         self.match = db.match
+        self.next_seq = db.next_seq
 
     @property
     def team(self) -> str:
@@ -67,12 +68,15 @@ class Tx:
 
     # -- the log -----------------------------------------------------------------------------------------------
 
-    def event(self, kind: str, actor: str, *, target: str = "", ref: str = "", preview: str = "", **data: Any) -> int:
-        """Append what happened; the number it got."""
-        seq = self._db.next_seq()
+    def event(
+        self, kind: str, actor: str, *, target: str = "", ref: str = "", preview: str = "", seq: int = 0, **data: object
+    ) -> int:
+        """Append what happened, under the next number (or one taken before); the number it got."""
+        seq = seq or self.next_seq()
+        told = json.dumps(data, separators=(",", ":")) if data else "{}"
         self.run(
-            "append_event", seq=seq, at=self.wall, type=kind, actor=actor, target=target, ref=ref, preview=preview[:200],
-            data=json.dumps(data, separators=(",", ":")) if data else "{}",
+            "append_event", seq=seq, at=self.wall, type=kind, actor=actor, target=target[:300], ref=ref,
+            preview=preview[:200], data=told,
         )  # fmt: skip
         return seq
 
@@ -185,11 +189,15 @@ class Tx:
         """How the newest session of an agent is; None if it never had one."""
         if row["session"] is None:
             return None
-        local = row["pid"] is not None and row["boot"] == self.world.boot and row["host"] == self.world.host
+        if row["ended_at"] is not None:
+            return presence.Liveness.ENDED
+        pid: int | None = row["pid"]
+        local = pid is not None and row["boot"] == self.world.boot and row["host"] == self.world.host
+        looked = self.world.prober.state(pid, row["started"]) if pid is not None and local else None
         return presence.liveness(
-            ended=row["ended_at"] is not None,
+            ended=False,
             local=local,
-            process=self.world.prober.state(row["pid"], row["started"]) if local and row["ended_at"] is None else None,
+            process=looked,
             heartbeat_at=row["heartbeat_at"],
             now=self.now,
             lease_ms=self.settings.ms("mesh.lease_s"),

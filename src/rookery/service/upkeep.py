@@ -33,7 +33,7 @@ def sweep(tx: Tx, *, batch: Annotated[int, Arg("how much at once")] = BATCH) -> 
     }
     tx.run("sweep_idempotency", before=tx.now - KEYS_KEPT_DAYS * DAY_MS)
     if any(done.values()):
-        tx.event("swept", "system", **done)
+        tx.event("swept", "system", counts=done)
     return done
 
 

@@ -5,6 +5,7 @@ Each line names a typed function `verb(tx, ...) -> result` in this room. Its arg
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -89,7 +90,8 @@ def find(name: str) -> Verb:
     return VERBS[name]
 
 
-def parameters(function: Callable[..., Any]) -> list[Parameter]:
+@cache
+def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The arguments of a verb after `tx`, from its signature (read by hand: `inspect` is slow to import)."""
     code = function.__code__
     positional = code.co_varnames[1 : code.co_argcount]
@@ -102,7 +104,7 @@ def parameters(function: Callable[..., Any]) -> list[Parameter]:
         hint = function.__annotations__[name]
         kind, arg = get_args(hint)[:2] if hasattr(hint, "__metadata__") else (hint, Arg(""))
         found.append(Parameter(name, kind, arg, name not in defaults, defaults.get(name)))
-    return found
+    return tuple(found)
 
 
 def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from rookery.core.ports import Clock
 from rookery.core.search import Term
 
 from . import faults, queries
-from .opening import Patience, has_wal_reset_bug, library_version, open_connection, schema_version, translated
+from .opening import Patience, has_wal_reset_bug, library_version, open_connection, rows, schema_version, translated
 from .port import Row, Transaction
 
 T = TypeVar("T")
@@ -29,6 +29,7 @@ class SqliteTransaction:
     __slots__ = (
         "_columns",
         "_connection",
+        "_execute",
         "_queries",
         "_seq",
         "_start",
@@ -43,6 +44,7 @@ class SqliteTransaction:
         self, connection: apsw.Connection, named: dict[str, str], columns: dict[str, list[str]], team_name: str
     ) -> None:
         self._connection = connection
+        self._execute: Any = connection.execute  # pyright: ignore[reportUnknownMemberType]
         self._queries = named
         self._columns = columns
         self._seq = self._start = 0
@@ -57,7 +59,7 @@ class SqliteTransaction:
 
     def all(self, query: str, /, **params: Any) -> list[Row]:
         params["team"], params["now"] = self.team, self.now
-        cursor = self._connection.execute(self._queries[query], params)
+        cursor = self._execute(self._queries[query], params)
         first = next(cursor, None)
         if first is None:
             return []
@@ -68,7 +70,7 @@ class SqliteTransaction:
 
     def run(self, query: str, /, **params: Any) -> int:
         params["team"], params["now"] = self.team, self.now
-        self._connection.execute(self._queries[query], params).fetchall()
+        self._execute(self._queries[query], params).fetchall()
         return self._connection.changes()
 
     def match(self, terms: Sequence[Term]) -> str:
@@ -159,7 +161,7 @@ class SqliteStore:
         self._execute(statement)
 
     def _execute(self, statement: str) -> None:
-        self._connection.execute(statement).fetchall()
+        rows(self._connection, statement)
 
     def _roll_back(self) -> None:
         if not self._connection.get_autocommit():  # a full disk may have ended the transaction already
@@ -168,15 +170,15 @@ class SqliteStore:
     def _anchor(self) -> int:
         """This boot's offset from CLOCK_MONOTONIC to ledger time; made by the first process of the boot."""
         boot = self._clock.boot()
-        found = self._connection.execute(self._queries["store_clock"], {"boot": boot}).fetchall()
+        found = rows(self._connection, self._queries["store_clock"], {"boot": boot})
         if found:
             return found[0][0]
         self._begin("BEGIN IMMEDIATE")
         try:
-            latest = self._connection.execute(self._queries["store_latest"]).fetchall()[0][0]
+            latest = rows(self._connection, self._queries["store_latest"])[0][0]
             offset = max(self._clock.wall_ms(), latest) - self._clock.mono_ms()
-            self._connection.execute(self._queries["store_anchor"], {"boot": boot, "offset_ms": offset}).fetchall()
-            anchored = self._connection.execute(self._queries["store_clock"], {"boot": boot}).fetchall()[0][0]
+            rows(self._connection, self._queries["store_anchor"], {"boot": boot, "offset_ms": offset})
+            anchored = rows(self._connection, self._queries["store_clock"], {"boot": boot})[0][0]
             self._execute("COMMIT")
         except BaseException:
             self._roll_back()
@@ -188,8 +190,8 @@ class SqliteStore:
     def checks(self) -> list[tuple[str, bool, str]]:
         version = library_version()
         with self._mutex, translated(self.location):
-            verdict = self._connection.execute("PRAGMA quick_check(5)").fetchall()
-            mode = self._connection.execute("PRAGMA journal_mode").fetchall()[0][0]
+            verdict = rows(self._connection, "PRAGMA quick_check(5)")
+            mode = rows(self._connection, "PRAGMA journal_mode")[0][0]
             schema = schema_version(self._connection)
         return [
             (
@@ -209,7 +211,7 @@ class SqliteStore:
                 with target.backup("main", self._connection, "main") as copy:
                     while not copy.done:
                         copy.step(1000)
-                target.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, nothing beside it
+                rows(target, "PRAGMA journal_mode = DELETE")  # one file, nothing beside it
             finally:
                 target.close()
 

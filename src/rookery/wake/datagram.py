@@ -17,6 +17,7 @@ from .port import EVERYONE
 PATH_LIMIT = 103
 NAME_LIMIT = 57
 LABEL_LIMIT = 20
+DATAGRAM = socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
 
 
 def label(name: str) -> str:
@@ -61,7 +62,7 @@ class DatagramListener:
             self._socket = None  # no bell here: the slow poll beneath still finds everything
 
     def _bind(self) -> socket.socket:
-        bound = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        bound = socket.socket(socket.AF_UNIX, DATAGRAM)
         try:
             bound.bind(self.path)
             os.chmod(self.path, 0o600)
@@ -119,10 +120,13 @@ class DatagramBell:
         if not is_private(self.folder):
             return heard
         wanted = {f"{label(team)}.{label(name)}": name for name in (*names, EVERYONE)}
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC) as ringer:
-            for entry in os.listdir(self.folder):
-                name = wanted.get(entry.rsplit(".", 2)[0])
-                if name is not None and _reach(ringer, os.path.join(self.folder, entry)):
+        entries = [(entry, wanted.get(entry.rsplit(".", 2)[0])) for entry in os.listdir(self.folder)]
+        reachable = [(entry, name) for entry, name in entries if name is not None]
+        if not reachable:
+            return heard
+        with socket.socket(socket.AF_UNIX, DATAGRAM) as ringer:
+            for entry, name in reachable:
+                if _reach(ringer, os.path.join(self.folder, entry)):
                     heard[name] = heard.get(name, 0) + 1
         return heard
 

@@ -1,11 +1,12 @@
 -- Messages and deliveries.
 
 -- name: insert_message
--- The message, once, however many get it.
+-- The message, once, however many get it; no row when the id is taken.
 INSERT INTO messages (team, id, seq, thread, reply_to, sender, recipients, type, label, priority, asks, grp, address,
                       created_at, at, expires_at, subject, tags, attachments, payload, context, body)
 VALUES (:team, :id, :seq, :thread, :reply_to, :sender, :recipients, :type, :label, :priority, :asks, :grp, :address,
         :now, :at, :expires_at, :subject, :tags, :attachments, :payload, :context, :body)
+ON CONFLICT (team, id) DO NOTHING
 RETURNING n;
 
 -- name: insert_delivery

@@ -1,0 +1,29 @@
+"""Real git repositories for tests, made in an environment that no setting of the machine reaches."""
+
+import os
+import subprocess
+from pathlib import Path
+
+
+def git(*words: str, cwd: Path) -> str:
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(cwd),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@localhost",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@localhost",
+    }
+    command = ["git", "-c", "protocol.file.allow=always", *words]
+    done = subprocess.run(command, cwd=cwd, env=environ, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def repository(path: Path) -> Path:
+    """A repository with one commit on `main`."""
+    path.mkdir(parents=True)
+    git("init", "-q", "-b", "main", cwd=path)
+    git("commit", "-q", "--allow-empty", "-m", "first", cwd=path)
+    return path
