@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from rookery.core import toml
 from rookery.core.errors import BadInput
 
 YEAR_S = 365 * 86_400
@@ -194,7 +195,7 @@ def _layers(
 
 def _from_file(path: str) -> _Layer:
     data = _read(path)
-    found = {} if data is None else _flat(_parse(data, path), path)
+    found = {} if data is None else _flat(toml.parse(data, path), path)
     return {name: (_checked(_BY_NAME[name], value, path), path) for name, value in found.items()}
 
 
@@ -235,28 +236,12 @@ def _read(path: str) -> bytes | None:
     if not os.path.lexists(path):
         return None
     if not os.path.isfile(path):  # a folder; or a pipe, which would make the reader wait for ever
-        _refuse_file(path, "is not a file")
+        toml.refuse(path, "is not a file")
     try:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        _refuse_file(path, f"cannot be read: {error.strerror}")
-
-
-def _parse(data: bytes, path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(data.decode())
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        _refuse_file(path, f"is not UTF-8 at line {line}")
-    except tomllib.TOMLDecodeError as error:
-        # tomllib says "at end of document" where it could say which line that is.
-        last = data.count(b"\n") + (not data.endswith(b"\n"))
-        _refuse_file(path, f"is not valid TOML: {error}".replace("at end of document", f"at line {last}, the end"))
-    except RecursionError:
-        _refuse_file(path, "is not valid TOML: it is nested too deeply")
+        toml.refuse(path, f"cannot be read: {error.strerror}")
 
 
 def _flat(tree: Mapping[str, Any], path: str, above: str = "") -> dict[str, Any]:
@@ -442,10 +427,6 @@ def _refuse_team(path: str) -> NoReturn:
         setting="team",
         source=path,
     )
-
-
-def _refuse_file(path: str, why: str) -> NoReturn:
-    raise BadInput(f"The settings file {path} {why}.", "Correct or remove it.", code="BAD_SETTINGS_FILE", source=path)
 
 
 # --- reference --------------------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o777])
-def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+def umask(request: pytest.FixtureRequest, folder: Path) -> Iterator[int]:
+    assert folder.is_dir()  # made before, and so under the usual umask
     before = os.umask(request.param)
     yield request.param
     os.umask(before)

@@ -122,8 +122,12 @@ def test_a_strangers_settings_file_in_an_open_folder_is_not_taken(
     shared.chmod(0o1777)
     assert look(mine).team == "trap"  # our own, wherever it lies
     os_lstat = os.lstat
-    stranger = os.stat_result((stat.S_IFREG | 0o644, 0, 0, 1, 54321, 54321, 0, 0, 0, 0))
-    monkeypatch.setattr(os, "lstat", lambda path: stranger if str(path).endswith(".toml") else os_lstat(path))
+
+    def strangers(path: str) -> os.stat_result:
+        seen = os_lstat(path)
+        return os.stat_result((*seen[:4], 54321, *seen[5:])) if path.endswith(".toml") else seen
+
+    monkeypatch.setattr(os, "lstat", strangers)
     assert look(mine).team.startswith("mine-")
     shared.chmod(0o755)
     assert look(mine).team == "trap"
@@ -152,8 +156,8 @@ def test_an_empty_flag_is_no_team(tmp_path: Path) -> None:
     [
         (b"team = 5", "BAD_SETTING", "5"),
         (b"a = 1\nteam =", "BAD_SETTINGS_FILE", "line 2"),
-        (b"\xff", "BAD_SETTINGS_FILE", "utf-8"),
-        (b"a = " + b"[" * 100_000, "BAD_SETTINGS_FILE", "recursion"),
+        (b"\xff", "BAD_SETTINGS_FILE", "UTF-8"),
+        (b"a = " + b"[" * 100_000, "BAD_SETTINGS_FILE", "nested"),
     ],
 )
 def test_a_broken_settings_file_is_an_error_only_where_it_is_asked(

@@ -63,6 +63,6 @@ def brief(tx: Tx, n: int) -> dict[str, Any]:
     row = tx.one("message_card", n=n, chars=200)
     assert row is not None
     return {
-        "id": row["id"], "from": row["sender_name"], "to": row["address"], "type": row["type"], "subject": row["subject"],
-        "created_at": times.iso(row["at"]), "preview": text.one_line(row["body"], 80),
+        "id": row["id"], "from": row["sender_name"], "to": row["address"], "type": row["type"],
+        "subject": row["subject"], "created_at": times.iso(row["at"]), "preview": text.one_line(row["body"], 80),
     }  # fmt: skip

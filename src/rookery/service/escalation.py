@@ -34,7 +34,8 @@ def escalate(
     draft = mail.draft(
         type=mail.Type.ESCALATION, priority=priority, subject=f"Escalation: {title}"[:500], body=body or title,
         payload={"escalation_id": id, "reason": reason, "level": level}, context={"related": related or []},
-        attachments=[], tags=["escalation"], expires_at=None, asks=True, now=tx.now, limit=tx.settings["mail.body_limit"],
+        attachments=[], tags=["escalation"], expires_at=None, asks=True, now=tx.now,
+        limit=tx.settings["mail.body_limit"],
     )  # fmt: skip
     recipient = tx.find_agent(to) or tx.make_agent(to)
     sent = post.deliver(tx, sender, draft, post.Recipients([recipient], to, "", {}))

@@ -49,7 +49,8 @@ def _restore(tx: Tx, letter: dict[str, Any]) -> None:
     state = mail.State(letter["state"])
     expires_at = None if letter["expires_at"] is None else tx.now + (letter["expires_at"] - tx.wall)
     draft = mail.draft(
-        type=letter["type"], priority=letter["priority"], subject=letter["subject"] or "(no subject)", body=letter["body"],
+        type=letter["type"], priority=letter["priority"], subject=letter["subject"] or "(no subject)",
+        body=letter["body"],
         payload=letter["payload"], context=letter["context"], attachments=letter["attachments"], tags=letter["tags"],
         expires_at=None, asks=None, now=tx.now, limit=tx.settings["mail.body_limit"],
     )._replace(expires_at=expires_at)  # fmt: skip

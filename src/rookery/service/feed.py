@@ -90,6 +90,6 @@ def events(
 
 def event(row: Row) -> dict[str, Any]:
     return {
-        "seq": row["seq"], "at": times.iso(row["at"]), "type": row["type"], "actor": row["actor"], "target": row["target"],
-        "ref": row["ref"], "preview": row["preview"], "data": json.loads(row["data"]),
+        "seq": row["seq"], "at": times.iso(row["at"]), "type": row["type"], "actor": row["actor"],
+        "target": row["target"], "ref": row["ref"], "preview": row["preview"], "data": json.loads(row["data"]),
     }  # fmt: skip

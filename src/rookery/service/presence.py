@@ -89,5 +89,6 @@ def _card(tx: Tx, row: Row, recent: Mapping[str, int]) -> dict[str, Any]:
         "session": row["session"], "epoch": row["epoch"], "coordination": row["coordination"],
         "joined_ago_s": (tx.now - row["joined_at"]) // 1000, "active_ago_s": (tx.now - row["activity_at"]) // 1000,
         "last_activity": times.iso(tx.wall - (tx.now - row["activity_at"])),
-        "stats": {"sent": row["sent"], "tool_calls": row["tool_calls"], "tokens": row["tokens"], "files_modified": row["files_modified"]},
+        "stats": {"sent": row["sent"], "tool_calls": row["tool_calls"], "tokens": row["tokens"],
+                  "files_modified": row["files_modified"]},
     }  # fmt: skip

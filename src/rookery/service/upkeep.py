@@ -111,7 +111,7 @@ def health(tx: Tx) -> dict[str, Any]:
     gone = [row["name"] for row in tx.all("present", everyone=0) if tx.liveness(row) is not presence.Liveness.LIVE]
     concerns: list[dict[str, str]] = []
     if states.get("failed"):
-        concerns.append({"what": f"{states['failed']} messages failed", "do": "rook inbox --open shows yours"})
+        concerns.append({"what": f"failed messages: {states['failed']}", "do": "rook inbox --open shows yours"})
     if gone:
         concerns.append({"what": f"gone without leaving: {', '.join(gone[:5])}", "do": "rook who --all"})
     if oldest and tx.now - oldest["created_at"] > DAY_MS:
@@ -121,7 +121,7 @@ def health(tx: Tx) -> dict[str, Any]:
         )
     opened = tx.all("escalations", state="open", limit=100)
     if opened:
-        concerns.append({"what": f"{len(opened)} escalations wait for an answer", "do": "rook escalate --list"})
+        concerns.append({"what": f"open escalations: {len(opened)}", "do": "rook escalate --list"})
     return {
         "status": "degraded" if concerns else "healthy", "team": tx.team, "live": len(live),
         "unread": states.get("unread", 0), "failed": states.get("failed", 0), "open_escalations": len(opened),

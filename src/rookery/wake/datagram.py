@@ -4,11 +4,11 @@ Ringing takes a fresh non-blocking socket each time, so that a ring never waits 
 means the listener has rings enough; a refused connection means its process is gone, and the socket file goes too.
 """
 
-import hashlib
 import os
 import select
 import socket
 import stat
+import zlib
 from collections.abc import Iterable
 
 from .port import EVERYONE
@@ -25,7 +25,7 @@ def label(name: str) -> str:
     flat = name.replace("/", "+")
     if len(flat) <= LABEL_LIMIT:
         return flat
-    return f"{flat[:11]}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{flat[:11]}~{zlib.crc32(name.encode()):08x}"
 
 
 def bell_folder(home: str) -> str:
@@ -38,7 +38,7 @@ def bell_folder(home: str) -> str:
         return folder
     runtime = f"/run/user/{os.getuid()}"
     base = runtime if os.path.isdir(runtime) else "/tmp"
-    return os.path.join(base, f"rookery-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}")
+    return os.path.join(base, f"rookery-{os.getuid()}-{zlib.crc32(os.fsencode(folder)):08x}")
 
 
 def is_private(folder: str) -> bool:

@@ -1,0 +1,5 @@
+import sys
+
+from rookery.front.cli.main import main
+
+sys.exit(main())

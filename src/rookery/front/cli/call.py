@@ -1,0 +1,63 @@
+"""What comes in and what goes out of a command."""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from rookery import app
+from rookery.core.caller import Caller
+from rookery.runtime import process
+
+
+class Call(NamedTuple):
+    argv: list[str]
+    cwd: str
+    environ: Mapping[str, str]
+    read_stdin: Callable[[], str]
+    emit: Callable[[str], None]  # for commands that follow: text that is shown at once
+    width: int = 80
+    terminal: bool = False  # a person looks: colours, tables with lines
+    peer: int = 0  # the process that asks; its ancestors tell who it is
+
+
+class Reply(NamedTuple):
+    out: str = ""
+    err: str = ""
+    code: int = 0
+
+
+class Options(NamedTuple):
+    """What every command takes."""
+
+    team: str | None = None
+    agent: str | None = None
+    json: bool = False
+
+
+class Desk:
+    """One command's place to work: the call, the shared options, and the house they lead to."""
+
+    def __init__(self, call: Call, options: Options) -> None:
+        self.call = call
+        self.options = options
+
+    @cached_property
+    def house(self) -> app.House:
+        return app.open_house(cwd=self.call.cwd, environ=self.call.environ, team=self.options.team)
+
+    @cached_property
+    def chain(self) -> list[process.Ancestor]:
+        return process.ancestors(self.call.peer) if self.call.peer else []
+
+    def caller(self, **more: Any) -> Caller:
+        """Who calls: by name, else by the processes above this one."""
+        name = self.options.agent or self.call.environ.get("ROOK_AGENT") or None
+        lineage = () if name else tuple((each[0].pid, each[0].started) for each in self.chain)
+        return self.house.caller(name, lineage=lineage, **more)
+
+    def verb(self, name: str, args: Mapping[str, Any], **more: Any) -> Any:
+        return self.house.client.call(name, args, self.caller(**more))
+
+    def close(self) -> None:
+        if "house" in self.__dict__:
+            self.house.close()

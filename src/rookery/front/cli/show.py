@@ -1,0 +1,403 @@
+"""Results for people: tables and cards by rich. What an agent wrote is data here: no escapes, no markup."""
+
+from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from rookery.core.text import one_line, plain
+
+PRIORITY = {"urgent": "bold red", "high": "yellow", "normal": "", "low": "dim"}
+STATUS = {"active": "green", "idle": "cyan", "away": "dim", "stuck": "bold red", "offline": "dim"}
+STATE = {"unread": "bold", "read": "", "processing": "cyan", "completed": "green", "failed": "red", "archived": "dim",
+         "expired": "dim"}  # fmt: skip
+WELL = {True: ("ok", "green"), False: ("no", "bold red")}
+
+
+def text(shown_as: str, result: Any, width: int, *, terminal: bool) -> str:
+    show = SHOWS.get(shown_as, _plain_values)
+    return render(show(result), width, terminal=terminal)
+
+
+def render(what: RenderableType, width: int, *, terminal: bool) -> str:
+    out = StringIO()
+    console = Console(
+        file=out, width=width, force_terminal=terminal, color_system="standard" if terminal else None, highlight=False,
+        emoji=False, markup=False, legacy_windows=False, _environ={},
+    )  # fmt: skip
+    console.print(what, soft_wrap=False)
+    lines = out.getvalue().split("\n")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def help_page(rows: Iterable[tuple[str, str, str]], width: int, *, terminal: bool) -> str:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold cyan", min_width=12)
+    table.add_column()
+    last = ""
+    for group, name, help in rows:
+        if group != last:
+            table.add_row(Text(""), Text(""))
+            table.add_row(Text(group, "bold"), Text(""))
+            last = group
+        table.add_row(Text(f"  {name}"), Text(help))
+    head = Text("rook: addresses, mail and tasks for crews of coding agents\n\nusage: rook COMMAND ... ")
+    head.append("(rook COMMAND --help tells more)", "dim")
+    foot = Text(
+        "\nEvery command takes --team, --as and --json. Exit: 0 done, 1 refused, 2 wrong usage, 3 no store.", "dim"
+    )
+    return render(Group(head, table, foot), width, terminal=terminal)
+
+
+def _table(*columns: str, **styles: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, style=styles.get(name, ""), overflow="fold")
+    return table
+
+
+def _say(*parts: str | tuple[str, str]) -> Text:
+    return Text.assemble(*parts)
+
+
+def _clock(stamp: str | None) -> str:
+    return f"{stamp[:10]} {stamp[11:19]}Z" if stamp else ""
+
+
+def _time(stamp: str) -> str:
+    return stamp[11:19]
+
+
+# -- mesh --------------------------------------------------------------------------------------------------------
+
+
+def _join(result: dict[str, Any]) -> RenderableType:
+    lines = [_say("You are ", (result["name"], "bold cyan"), f" in team {result['team']}.")]
+    if result["arrival"] == "takeover":
+        lines.append(_say("The session that held this name was put out."))
+    if result["inherited"]:
+        lines.append(_say(f"{result['inherited']} messages were left for this name: `rook inbox`."))
+    elif result["unread"]:
+        lines.append(_say(f"{result['unread']} messages wait: `rook inbox`."))
+    peers = ", ".join(result["peers"]) or "nobody else yet"
+    lines.append(_say(("Here: ", "dim"), peers))
+    return Group(*lines)
+
+
+def _leave(result: dict[str, Any]) -> RenderableType:
+    waiting = f" {result['unread']} unread messages keep waiting." if result["unread"] else ""
+    return _say((result["name"], "bold cyan"), f" left.{waiting}")
+
+
+def _rename(result: dict[str, Any]) -> RenderableType:
+    return _say(f"{result['was']} is now ", (result["name"], "bold cyan"), ". Its mail follows.")
+
+
+def _who(result: dict[str, Any]) -> RenderableType:
+    if not result["agents"]:
+        return _say(
+            f"Nobody is here in team {result['team']}. ", ("`rook join NAME` to be first; `rook who --all`.", "dim")
+        )
+    table = _table("name", "status", "doing", "role", "unread", "branch", "where")
+    for agent in result["agents"]:
+        doing = agent["message"] or agent.get("task", "")
+        table.add_row(
+            Text(agent["name"], "bold"), Text(agent["status"], STATUS[agent["status"]]), one_line(doing, 40),
+            one_line(agent["role"], 20), str(agent["unread"] or ""), one_line(agent.get("branch", ""), 24),
+            one_line(agent["cwd"], 50),
+        )  # fmt: skip
+    return table
+
+
+def _whois(result: dict[str, Any]) -> RenderableType:
+    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    facts.add_column(style="dim")
+    facts.add_column(overflow="fold")
+    names = ("status", "message", "task", "role", "program", "model", "branch", "cwd", "host", "pid", "session",
+             "coordination", "unread", "last_activity")  # fmt: skip
+    for name in names:
+        if result.get(name) not in (None, "", 0):
+            facts.add_row(name.replace("_", " "), one_line(str(result[name]), 100))
+    if result.get("stats"):
+        facts.add_row("stats", ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in result["stats"].items()))
+    if result.get("unread_by_sender"):
+        facts.add_row("unread from", ", ".join(f"{k} {v}" for k, v in result["unread_by_sender"].items()))
+    parts: list[RenderableType] = [Text(result["name"], "bold cyan"), facts]
+    if result.get("exchange"):
+        parts.append(Text("\nwhat you two last said", "bold"))
+        parts += [
+            _say((f"  {_time(m['created_at'])} ", "dim"), (m["from"], "cyan"), f": {one_line(m['subject'], 60)}")
+            for m in result["exchange"]
+        ]
+    return Group(*parts)
+
+
+# -- mail --------------------------------------------------------------------------------------------------------
+
+
+def _sent(result: dict[str, Any]) -> RenderableType:
+    said = "sent before" if result.get("replayed") else "sent"
+    head = [(result["id"], "bold"), f" {said}"]
+    if result.get("escalation"):
+        head.append(f" as {result['escalation']}")
+    if result.get("closed"):
+        head.append(f", closes {result['closed']}")
+    lines = [_say(*head)]
+    for each in result["recipients"][:20]:
+        chosen = f" ({each['chosen']})" if each.get("chosen") else ""
+        lines.append(_say("  to ", (each["name"], "cyan"), f"{chosen}: {each['state']}, {each['how']}"))
+    if len(result["recipients"]) > 20:
+        lines.append(_say((f"  and {len(result['recipients']) - 20} more", "dim")))
+    return Group(*lines)
+
+
+def _inbox(result: dict[str, Any]) -> RenderableType:
+    if not result["messages"]:
+        return _say(
+            f"No mail waits for {result['agent']}. ",
+            ("`rook inbox --open` shows what was read, --all everything.", "dim"),
+        )
+    table = _table("id", "from", "subject", "priority", "type", "state", "sent")
+    for m in result["messages"]:
+        table.add_row(
+            m["id"], one_line(m["from"], 24), Text(one_line(m["subject"], 70), PRIORITY[m["priority"]]),
+            Text(m["priority"], PRIORITY[m["priority"]]), m.get("label") or m["type"],
+            Text(m["state"], STATE[m["state"]]), Text(_clock(m["created_at"]), "dim"),
+        )  # fmt: skip
+    more = " More wait: -n 100." if result["more"] else ""
+    return Group(table, Text(f"`rook read ID`, `rook reply ID -m ...`, `rook ack ID`.{more}", "dim"))
+
+
+def message(m: dict[str, Any]) -> RenderableType:
+    facts = [f"{m['from']} to {m['to']}", m.get("label") or m["type"], m["priority"], _clock(m["created_at"])]
+    facts += [m["state"]] if m.get("state") else []
+    facts += [f"expires {_clock(m['expires_at'])}"] if m["expires_at"] else []
+    parts: list[RenderableType] = [
+        Text(one_line(m["subject"], 200), "bold"),
+        Text(f"{m['id']}  ·  " + "  ·  ".join(one_line(f, 80) for f in facts), "dim"),
+    ]
+    if m.get("first_contact"):
+        known = ", ".join(f"{k} {one_line(str(v), 60)}" for k, v in m["first_contact"].items())
+        parts.append(Text(f"first mail from {m['from']}: {known}", "italic dim"))
+    parts.append(Padding(Text(plain(m["body"]) or "(no text)"), (1, 2)))
+    for title in ("tags", "attachments"):
+        if m[title]:
+            parts.append(_say((f"{title}: ", "dim"), ", ".join(one_line(str(x), 80) for x in m[title])))
+    for title in ("payload", "context"):
+        if m[title]:
+            parts.append(_say((f"{title}: ", "dim"), one_line(_json(m[title]), 400)))
+    return Group(*parts)
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _read(result: dict[str, Any]) -> RenderableType:
+    foot = f"`rook reply {result['id']} -m ...` answers, `rook ack {result['id']}` completes."
+    return Group(message(result), Text(foot, "dim"))
+
+
+def _steps(result: dict[str, Any]) -> RenderableType:
+    lines = [
+        _say((m["id"], "bold"), " ", (m["state"], STATE[m["state"]]), "" if m["changed"] else " (already)")
+        for m in result["messages"]
+    ]
+    return Group(*lines) if lines else Text("Nothing to do.", "dim")
+
+
+def _thread(result: dict[str, Any]) -> RenderableType:
+    parts: list[RenderableType] = [
+        _say(("thread ", "dim"), (result["thread"], "bold"), ("  ", ""), ", ".join(result["participants"]))
+    ]
+    for m in result["messages"]:
+        parts += [Rule(style="dim"), message(m)]
+    return Group(*parts)
+
+
+def _receipts(result: dict[str, Any]) -> RenderableType:
+    table = _table("to", "state", "what happened")
+    for each in result["recipients"]:
+        story = "  →  ".join(
+            f"{r['stage']} {_time(r['at'])}" + (f" ({one_line(r['detail'], 40)})" if r.get("detail") else "")
+            for r in each["receipts"]
+        )
+        table.add_row(Text(each["name"], "bold"), Text(each["state"], STATE[each["state"]]), story)
+    return Group(_say((result["id"], "bold"), f"  {one_line(result['subject'], 70)}"), table)
+
+
+def _search(result: dict[str, Any]) -> RenderableType:
+    if not result["messages"]:
+        return _say(f"Nothing found for {one_line(result['query'], 60)!r}.")
+    lines: list[RenderableType] = []
+    for m in result["messages"]:
+        lines.append(
+            _say(
+                (m["id"], "bold"),
+                "  ",
+                (one_line(m["subject"], 60), "cyan"),
+                (f"  {m['from']} → {m['to']}  {_clock(m['created_at'])}", "dim"),
+            )
+        )
+        lines.append(Padding(Text(one_line(m["snippet"], 160)), (0, 0, 0, 4)))
+    return Group(*lines)
+
+
+def _escalations(result: dict[str, Any]) -> RenderableType:
+    if not result["escalations"]:
+        return Text("No escalations.")
+    table = _table("id", "state", "title", "by", "to", "priority", "message")
+    for e in result["escalations"]:
+        table.add_row(
+            Text(e["id"], "bold"), Text(e["state"], "yellow" if e["state"] == "open" else "green"),
+            one_line(e["title"], 50), e["by"], e["level"], Text(e["priority"], PRIORITY[e["priority"]]), e["message"],
+        )  # fmt: skip
+    return table
+
+
+# -- the log and the house ---------------------------------------------------------------------------------------
+
+EVENT = {
+    "message": "cyan",
+    "join": "green",
+    "leave": "yellow",
+    "commit": "bold green",
+    "test": "magenta",
+    "stuck": "bold red",
+}
+
+
+def _event(event: dict[str, Any]) -> Text:
+    target = f" → {one_line(event['target'], 40)}" if event["target"] and event["type"] != "join" else ""
+    return _say(
+        (f"{_time(event['at'])} ", "dim"), (f"{event['seq']:>6} ", "dim"),
+        (f"{event['type']:<18} ", EVENT.get(event["type"], "")), (one_line(event["actor"], 30), "bold"),
+        target, (f"  {one_line(event['preview'], 80)}", ""),
+    )  # fmt: skip
+
+
+def event_line(event: dict[str, Any], width: int, *, terminal: bool) -> str:
+    return render(_event(event), width, terminal=terminal)
+
+
+def _feed(result: dict[str, Any]) -> RenderableType:
+    if not result["events"]:
+        return Text("Nothing has happened yet.", "dim")
+    return Group(*(_event(event) for event in result["events"]))
+
+
+def _health(result: dict[str, Any]) -> RenderableType:
+    colour = {"healthy": "bold green", "degraded": "bold yellow", "unhealthy": "bold red"}[result["status"]]
+    counts = f"  {result['live']} live, {result['unread']:,} unread, {result['failed']} failed"
+    lines = [_say((result["status"], colour), counts)]
+    lines += [_say(f"  {one_line(c['what'], 100)}", (f"  `{c['do']}`", "dim")) for c in result["concerns"]]
+    return Group(*lines)
+
+
+def _stats(result: dict[str, Any]) -> RenderableType:
+    parts: list[RenderableType] = [
+        _say(("team ", "dim"), result["team"], f": {result['agents']} agents, {result['events']:,} events")
+    ]
+    for title in ("deliveries", "types", "senders"):
+        if result[title]:
+            parts += [Text(f"\n{title}", "bold"), _bars(list(result[title].items()))]
+    return Group(*parts)
+
+
+def _bars(rows: Sequence[tuple[str, int]]) -> Table:
+    most = max(count for _, count in rows) or 1
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, count in rows:
+        table.add_row(f"  {one_line(name, 30)}", f"{count:,}", Text("█" * max(1, round(30 * count / most)), "cyan"))
+    return table
+
+
+def _config(result: dict[str, Any]) -> RenderableType:
+    table = _table("setting", "value", "from", "what it is")
+    for row in result["settings"]:
+        changed = row["source"] != "default"
+        value = _json(row["value"]) if isinstance(row["value"], (list, dict)) else str(row["value"])
+        measured = f"{one_line(value, 40)} {row['unit']}".rstrip()
+        table.add_row(
+            Text(row["name"], "bold" if changed else ""), Text(measured, "cyan"),
+            Text(row["source"], "yellow" if changed else "dim"), Text(row["help"], "dim"),
+        )  # fmt: skip
+    head = _say(
+        ("home ", "dim"),
+        result["home"],
+        ("   team ", "dim"),
+        result["team"],
+        (f" (from {result['team_source']})", "dim"),
+    )
+    return Group(head, table)
+
+
+def _doctor(result: dict[str, Any]) -> RenderableType:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for check in result["checks"]:
+        word, colour = WELL[check["ok"]]
+        seen = Text(plain(check["seen"]))
+        if check.get("do"):
+            seen.append(f"\n{check['do']}", "dim")
+        table.add_row(Text(word, colour), Text(check["check"], "bold"), seen)
+    end = Text("All is well.", "green") if result["ok"] else Text("Something is wrong: see the lines marked no.", "red")
+    return Group(table, end)
+
+
+def _demo(result: dict[str, Any]) -> RenderableType:
+    waits = result["wake_ms"]
+    pids = ", ".join(f"{name} (pid {pid})" for name, pid in result["agents"].items())
+    lines: list[RenderableType] = [
+        Text("\nWhat happened", "bold"),
+        Text(f"  {result['events']} events by {pids} and you, in one ledger, numbered without a gap."),
+    ]
+    if waits:
+        middle = waits[len(waits) // 2]
+        lines.append(
+            Text(
+                f"  Mail was read {middle} ms after it was sent (median of {len(waits)}; readers slept till the bell)."
+            )
+        )
+    lines += [
+        Text("\nThe handoff, as its receipts tell it", "bold"),
+        Padding(_receipts(result["handoff"]), (0, 0, 0, 2)),
+    ]
+    if result["home"]:
+        lines.append(Text(f"\nKept: ROOK_HOME={result['home']} ROOK_TEAM=demo rook feed", "dim"))
+    lines.append(Text("\nNext: `rook join NAME` in two shells, then `rook send NAME -s hello` and `rook wait`.", "dim"))
+    return Group(*lines)
+
+
+def _export(result: dict[str, Any]) -> RenderableType:
+    return _say(f"{result['exported']} messages in {result['folder']}")
+
+
+def _import(result: dict[str, Any]) -> RenderableType:
+    return _say(f"{result['imported']} messages taken in, {result['skipped']} were here already.")
+
+
+def _backup(result: dict[str, Any]) -> RenderableType:
+    return _say(result["path"], (f"  {result['bytes']:,} bytes", "dim"))
+
+
+def _plain_values(result: Any) -> RenderableType:
+    if not isinstance(result, dict):
+        return Text(plain(str(result)))
+    return Group(*(_say((f"{key}: ", "dim"), one_line(str(value), 200)) for key, value in result.items()))
+
+
+SHOWS: dict[str, Callable[[Any], RenderableType]] = {
+    "join": _join, "leave": _leave, "rename": _rename, "who": _who, "whois": _whois, "status": _whois,
+    "send": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent, "inbox": _inbox,
+    "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
+    "escalations": _escalations, "feed": _feed, "events": _feed, "health": _health, "stats": _stats,
+    "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
+}  # fmt: skip

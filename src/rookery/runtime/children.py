@@ -1,0 +1,30 @@
+"""Processes that Rookery starts itself. Argument vectors only; ended by their own handle, never by name."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+
+
+class Child:
+    def __init__(self, argv: Sequence[str], *, environ: Mapping[str, str], cwd: str) -> None:
+        self._process = subprocess.Popen(
+            list(argv), env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
+        self.pid = self._process.pid
+
+    def finished(self, timeout_s: float) -> tuple[int, str]:
+        """(exit code, what it printed); it is killed if it takes longer, and the code is then negative."""
+        try:
+            said, _ = self._process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            said, _ = self._process.communicate()
+        return self._process.returncode, said
+
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        if self.running():
+            self._process.kill()
+            self._process.communicate()
