@@ -44,6 +44,9 @@ class TeamDirectory:
         entry = self._settings["agents"].get(name, {})
         return str(entry.get("role", ""))
 
+    def with_role(self, role: str) -> Sequence[str]:
+        return sorted(name for name, entry in self._settings["agents"].items() if entry.get("role") == role)
+
 
 class House:
     """Everything one process needs for one team. What is costly is made when it is first asked for."""

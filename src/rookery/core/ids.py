@@ -5,16 +5,49 @@ millisecond 19 bits make a repeat possible (two ids: 1 in 524,288), so whoever s
 and draws again; the order that counts is the team's event number.
 """
 
+from rookery.core.errors import BadInput
+from rookery.core.text import quoted
+
 EPOCH_MS = 1_577_836_800_000  # 2020-01-01T00:00:00Z
 TIME_BITS = 41
 CHANCE_BITS = 19
 LENGTH = (TIME_BITS + CHANCE_BITS) // 5
 
+# What ids look like that come from outside: they become file names.
+MESSAGE_PREFIX = "MSG-"
+MESSAGE_ID_LIMIT = 64  # characters after the prefix
+_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def message_id(now: int, chance: int) -> str:
-    return short_id("MSG-", now, chance)
+    return short_id(MESSAGE_PREFIX, now, chance)
+
+
+def check_message_id(id: str) -> str:
+    """`MSG-` and up to 64 letters, digits, `_` and `-`."""
+    rest = id.removeprefix(MESSAGE_PREFIX)
+    if rest != id and 0 < len(rest) <= MESSAGE_ID_LIMIT and _SAFE.issuperset(rest):
+        return id
+    raise BadInput(
+        f"Not a message id: {quoted(id, 40)}.",
+        f"MSG- and 1 to {MESSAGE_ID_LIMIT} characters of A-Z, a-z, 0-9, '_' and '-'.",
+        code="BAD_ID",
+    )
+
+
+def copy_id(message: str, agent: int) -> str:
+    """The id of one recipient's copy, where every delivery must have its own; the same whenever it is asked for."""
+    return f"{message}-{agent}"
+
+
+def split_copy(id: str) -> tuple[str, int] | None:
+    """The message and the agent of a copy's id; None where it can be none."""
+    message, dash, agent = id.rpartition("-")
+    if not dash or not agent.isdecimal() or not agent.isascii() or len(agent) > 18 or agent[0] == "0":
+        return None
+    return message, int(agent)
 
 
 def short_id(prefix: str, now: int, chance: int) -> str:

@@ -193,6 +193,13 @@ def one_subject(subject: str) -> str:
     return folded
 
 
+def reference(word: str, what: str) -> str:
+    """The name of something that need not be here (a conversation, a group): one line, at most 200 characters."""
+    if len(word) > 200 or not word.isprintable():
+        raise errors.BadInput(f"{what.capitalize()} {text.quoted(word, 40)} is no name.", "At most 200 plain characters.")
+    return word
+
+
 def check_tags(tags: Sequence[str]) -> list[str]:
     for tag in tags:
         if not tag.strip() or len(tag) > 100:

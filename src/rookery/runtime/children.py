@@ -1,6 +1,7 @@
 """Processes that Rookery starts itself. Argument vectors only; ended by their own handle, never by name."""
 
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 
 
@@ -21,6 +22,9 @@ class Child:
             said, _ = self._process.communicate()
         return self._process.returncode, said
 
+    def failed(self) -> bool:
+        return self._process.poll() not in (None, 0)
+
     def running(self) -> bool:
         return self._process.poll() is None
 
@@ -28,3 +32,8 @@ class Child:
         if self.running():
             self._process.kill()
             self._process.communicate()
+
+
+def run_module(module: str, *args: str, environ: Mapping[str, str], cwd: str) -> Child:
+    """A module of this very installation, in a process of its own."""
+    return Child([sys.executable, "-m", module, *args], environ=environ, cwd=cwd)

@@ -3,7 +3,8 @@
 import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 
 from rookery.core.errors import BadInput, StoreFull, StoreReadOnly, StoreUnusable, TooLarge, Unreachable
 
@@ -117,3 +118,26 @@ def _read_up_to(descriptor: int, count: int) -> bytes:
         parts.append(part)
         count -= len(part)
     return b"".join(parts)
+
+
+def free_bytes(folder: str) -> int:
+    room = os.statvfs(folder)
+    return room.f_bavail * room.f_frsize
+
+
+def size(path: str) -> int:
+    return os.stat(path).st_size
+
+
+@contextmanager
+def scratch(prefix: str, *, keep: bool = False) -> Generator[str]:
+    """A private folder of its own, gone afterwards unless it is kept."""
+    import shutil
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix=prefix)
+    try:
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)

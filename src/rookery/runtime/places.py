@@ -283,3 +283,9 @@ def _lstat(path: str) -> os.stat_result | None:
         return None
     except ValueError:
         raise StoreUnusable(f"{path!a} is no path.", "Remove the NUL character.", path=path) from None
+
+
+def private_folder(path: str) -> str:
+    """A folder of ours inside the home, 0700 under any umask."""
+    _make_private(path)
+    return path

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from rookery.core import mail, text, times
+from rookery.core import ids, mail, text, times
 from rookery.store.port import Row
 
 from .tx import Tx
@@ -11,10 +11,17 @@ from .tx import Tx
 PREVIEW_CHARS = 4_000
 WHOLE = 2_000_000_000
 
+# A step as it is shown, the ledger's time for it, and the receipts of which the first tells it by the wall clock.
+_STEPS = (
+    ("read_at", "read_at", ("seen", "processing", "acknowledged", "failed")),
+    ("completed_at", "done_at", ("acknowledged",)),
+    ("answered_at", "answered_at", ("answered",)),
+)
 
-def when(tx: Tx, at: int | None) -> str | None:
-    """A ledger time as people read it: the wall clock now, less how long ago it was."""
-    return None if at is None else times.iso(tx.wall - (tx.now - at))
+
+def when(message: Row, at: int | None) -> str | None:
+    """A ledger time as people read it. Both clocks were noted when the message was made, so the answer never moves."""
+    return None if at is None else times.iso(message["at"] + (at - message["created_at"]))
 
 
 def card(tx: Tx, n: int, delivery: Row | None, *, chars: int = PREVIEW_CHARS) -> dict[str, Any]:
@@ -25,7 +32,7 @@ def card(tx: Tx, n: int, delivery: Row | None, *, chars: int = PREVIEW_CHARS) ->
         "id": row["id"], "seq": row["seq"], "from": row["sender_name"], "to": row["address"], "type": row["type"],
         "priority": mail.Priority(row["priority"]).name.lower(), "subject": row["subject"], "body": row["body"],
         "thread": row["thread"], "reply_to": row["reply_to"], "asks": bool(row["asks"]), "group": row["grp"] or None,
-        "created_at": times.iso(row["at"]), "expires_at": when(tx, row["expires_at"]),
+        "created_at": times.iso(row["at"]), "expires_at": when(row, row["expires_at"]),
         "tags": json.loads(row["tags"]), "attachments": json.loads(row["attachments"]),
         "payload": json.loads(row["payload"]), "context": json.loads(row["context"]),
     }  # fmt: skip
@@ -41,13 +48,26 @@ def card(tx: Tx, n: int, delivery: Row | None, *, chars: int = PREVIEW_CHARS) ->
 def _standing(tx: Tx, row: Row, delivery: Row) -> dict[str, Any]:
     standing: dict[str, Any] = {
         "state": mail.effective(mail.State(delivery["state"]), row["expires_at"], tx.now).value,
-        "read_at": when(tx, delivery["read_at"]),
-        "completed_at": when(tx, delivery["done_at"]),
-        "answered_at": when(tx, delivery["answered_at"]),
+        **_steps(tx, row, delivery),
     }
+    if row["recipients"] > 1:
+        standing["copy"] = ids.copy_id(row["id"], delivery["agent"])
     if delivery["first_contact"]:
         standing["first_contact"] = introduction(tx, row["sender_name"])
     return standing
+
+
+def _steps(tx: Tx, row: Row, delivery: Row) -> dict[str, str | None]:
+    """When it was read, completed and answered. Ledger time stands still while the machine sleeps; receipts do not."""
+    told = {name: when(row, delivery[column]) for name, column, _ in _STEPS}
+    if not any(told.values()):
+        return told
+    taken = tx.all("receipts_of_delivery", message=row["n"], agent=delivery["agent"])
+    for name, _, stages in _STEPS:
+        at = next((each["at"] for each in taken if each["stage"] in stages), None)
+        if told[name] is not None and at is not None:
+            told[name] = times.iso(at)
+    return told
 
 
 def introduction(tx: Tx, sender: str) -> dict[str, Any]:

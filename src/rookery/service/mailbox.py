@@ -30,20 +30,23 @@ def inbox(
     after: Annotated[int, Arg("only after this event number")] = 0,
     limit: Annotated[int | None, Arg("how many at most", flag="-n")] = None,
     whole: Annotated[bool, Arg("bodies in full, however long", hidden=True)] = False,
+    page: Annotated[list[int] | None, Arg("`next` of the page before", hidden=True)] = None,
 ) -> dict[str, Any]:
     me = tx.me()
     count = checked_limit(limit, tx.settings["mail.inbox_limit"])
-    filtered = all or open or types or tag or sender or since is not None or after or priority != "low"
+    filtered = all or open or types or tag or sender or since is not None or after or priority != "low" or page
     rows = (
-        _filtered(tx, me, _states(all, open), count + 1, types or [], priority, tag, sender, since or 0, after)
+        _filtered(tx, me, _states(all, open), count + 1, types or [], priority, tag, sender, since or 0, after, page)
         if filtered
         else tx.all("inbox_unread", agent=me["id"], limit=count + 1)
     )
     chars = cards.WHOLE if whole else cards.PREVIEW_CHARS
+    shown, more = rows[:count], len(rows) > count
     return {
         "agent": me["name"],
-        "messages": [cards.card(tx, row["n"], row, chars=chars) for row in rows[:count]],
-        "more": len(rows) > count,
+        "messages": [cards.card(tx, row["n"], row, chars=chars) for row in shown],
+        "more": more,
+        "next": [shown[-1]["priority"], shown[-1]["n"]] if more else None,
     }
 
 
@@ -60,21 +63,32 @@ def _states(all: bool, open: bool) -> Sequence[mail.State]:
 
 def _filtered(
     tx: Tx, me: Row, states: Sequence[mail.State], limit: int, types: Sequence[str], priority: str, tag: str,
-    sender: str, since: int, after: int,
+    sender: str, since: int, after: int, page: Sequence[int] | None,
 ) -> list[Row]:  # fmt: skip
     wanted = [mail.parse_type(word)[0] for word in types]
     agent = tx.find_agent(sender) if sender else None
     if sender and agent is None:
         raise tx.unknown(sender)
+    page_priority, page_message = _page(page)
     escaped = tag.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     asked = {
         "agent": me["id"], "limit": limit, "types": f",{','.join(wanted)}," if wanted else "", "tag": tag,
         "min_priority": int(mail.parse_priority(priority)), "sender": agent["id"] if agent else 0,
-        "tag_like": f'%"{escaped}"%', "since": since, "after": after,
+        "tag_like": f'%"{escaped}"%', "since": since, "after": after, "page_priority": page_priority,
+        "page_message": page_message,
         "expired": int(mail.State.EXPIRED in states),
     }  # fmt: skip
     rows = [row for state in states for row in tx.all("inbox_filtered", state=state, **asked)]
     return sorted(rows, key=lambda row: (-row["priority"], row["n"]))[:limit]
+
+
+def _page(page: Sequence[int] | None) -> tuple[int, int]:
+    """The place after which a page begins: a priority and a row."""
+    if page is None:
+        return max(mail.Priority) + 1, 0
+    if len(page) != 2 or not 0 <= page[0] < 1 << 31 or not 0 <= page[1] < 1 << 62:
+        raise errors.BadInput("That is no page of an inbox.", "Give `next` of the page before, unchanged.")
+    return page[0], page[1]
 
 
 def read(

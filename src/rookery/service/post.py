@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from rookery.core import errors, ids, mail, names, presence, routing, text
+from rookery.core import errors, ids, mail, names, presence, routing, text, times
 from rookery.core import handoff as handoffs
 from rookery.store.port import Row
 
@@ -44,13 +44,14 @@ def send(
     reply_to: Annotated[str, Arg("the message it answers", hidden=True)] = "",
     key: Annotated[str, Arg("idempotency key: a repeat gets the same answer")] = "",
     id: Annotated[str, Arg("the id to give it", hidden=True)] = "",
+    stale: Annotated[bool, Arg("take it although its time is over", hidden=True)] = False,
 ) -> dict[str, Any]:
     sender = tx.me()
     args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "payload": payload,
             "context": context, "tags": tags, "thread": thread, "reply_to": reply_to}  # fmt: skip
     if key and (before := _remembered(tx, sender, key, args)):
         return before
-    draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks)
+    draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks, stale)
     recipients = resolve(tx, sender, to)
     _spend(tx, sender, 1)
     root = _thread_root(tx, thread or reply_to)
@@ -76,12 +77,14 @@ def broadcast(
     attachments: Annotated[list[str] | None, Arg("a file it speaks of (repeatable)", flag="--attach")] = None,
     tags: Annotated[list[str] | None, Arg("a word to find it by (repeatable)", flag="--tag")] = None,
     expires: Annotated[int | None, Arg("when it is no longer worth reading: 2h or a time", kind="when")] = None,
+    thread: Annotated[str, Arg("continue this conversation", hidden=True)] = "",
+    reply_to: Annotated[str, Arg("the message it answers", hidden=True)] = "",
     separate: Annotated[bool, Arg("a message of its own for everyone, in one transaction", hidden=True)] = False,
+    stale: Annotated[bool, Arg("take it although its time is over", hidden=True)] = False,
 ) -> dict[str, Any]:
     sender = tx.me()
-    out = {names.key(name) for name in exclude or []} | {names.key(sender["name"])}
-    members = [row for row in _members(tx, group) if names.key(row["name"]) not in out]
-    draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, None)
+    members = _but(_members(tx, group), group, [sender["name"], *(exclude or [])])
+    draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, None, stale)
     if not members:
         if separate:
             return {"messages": []}
@@ -92,10 +95,13 @@ def broadcast(
         )
     _spend(tx, sender, 1)
     address = f"broadcast:{group or 'all'}"
-    if separate:
-        sent = [deliver(tx, sender, draft, Recipients([row], row["name"], group, {}), group=group) for row in members]
-        return {"messages": sent}
-    return deliver(tx, sender, draft, Recipients(members, address, group, {}), group=group)
+    told = [([row], row["name"]) for row in members] if separate else [(members, address)]
+    root = _thread_root(tx, thread or reply_to)
+    sent = [
+        deliver(tx, sender, draft, Recipients(rows, to, group, {}), group=group, thread=root, reply_to=reply_to)
+        for rows, to in told
+    ]
+    return {"messages": sent} if separate else sent[0]
 
 
 def reply(
@@ -176,13 +182,14 @@ def handoff(
 def _draft(
     tx: Tx, type: str, priority: str | int, subject: str, body: str, payload: Mapping[str, Any] | None,
     context: Mapping[str, Any] | None, attachments: Sequence[str] | None, tags: Sequence[str] | None,
-    expires: int | None, asks: bool | None,
+    expires: int | None, asks: bool | None, stale: bool = False,
 ) -> mail.Draft:  # fmt: skip
+    until = None if expires is None else tx.now + (expires - tx.wall)
     return mail.draft(
         type=type, priority=priority, subject=subject, body=body, payload=payload or {}, context=context or {},
         attachments=attachments or [], tags=tags or [], asks=asks, now=tx.now, limit=tx.settings["mail.body_limit"],
-        expires_at=None if expires is None else tx.now + (expires - tx.wall),
-    )  # fmt: skip
+        expires_at=None if stale else until,
+    )._replace(expires_at=until)  # fmt: skip
 
 
 def deliver(
@@ -190,14 +197,16 @@ def deliver(
     group: str = "", thread: str = "", reply_to: str = "", id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """The message, a delivery for each recipient, and one event; the bell for each of them after commit."""
-    id, seq, n = _insert(tx, sender, draft, recipients, group, thread, reply_to, id)
+    group, reply_to = mail.reference(group, "the group"), mail.reference(reply_to, "the message")
+    id, seq, n = _insert(tx, sender, draft, recipients, group, thread, reply_to, id and ids.check_message_id(id))
     for row in recipients.rows:
         tx.one(
             "insert_delivery", agent=row["id"], message=n, priority=draft.priority, sender=sender["id"],
             expires_at=draft.expires_at,
         )  # fmt: skip
         tx.ring(row["name"])
-    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": []}
+    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": [],
+                              "created_at": times.iso(tx.wall)}  # fmt: skip
     tx.after.append(lambda heard: _tell_wake(tx, result, recipients, heard))
     return result
 
@@ -257,7 +266,7 @@ def _spend(tx: Tx, sender: Row, count: int) -> None:
 def _thread_root(tx: Tx, reference: str) -> str:
     if not reference:
         return ""
-    row = tx.one("message_by_id", id=reference)
+    row = tx.one("message_by_id", id=mail.reference(reference, "the conversation"))
     if row is None and not tx.caller.open_addresses:
         raise unknown_message(reference)
     return row["thread"] if row else reference
@@ -271,13 +280,16 @@ def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:
 
 
 def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool) -> None:
-    if mark_read:
-        tx.run("delivery_read", agent=sender["id"], message=original["n"])
-    if tx.run("delivery_answered", agent=sender["id"], message=original["n"]):
+    def note(stage: str, detail: str = "") -> None:
         tx.run(
-            "add_receipt", message=original["n"], agent=sender["id"], seq=result["seq"], at=tx.wall, stage="answered",
-            channel="", detail=result["id"],
+            "add_receipt", message=original["n"], agent=sender["id"], seq=result["seq"], at=tx.wall, stage=stage,
+            channel="", detail=detail,
         )  # fmt: skip
+
+    if mark_read and tx.run("delivery_read", agent=sender["id"], message=original["n"]):
+        note("seen")
+    if tx.run("delivery_answered", agent=sender["id"], message=original["n"]):
+        note("answered", result["id"])
     if original["type"] == mail.Type.ESCALATION and tx.run(
         "close_escalation", message=original["id"], answer=result["id"]
     ):
@@ -344,6 +356,12 @@ def _members(tx: Tx, group: str) -> list[Row]:
     return [tx.find_agent(name) or tx.make_agent(name) for name in chosen]
 
 
+def _but(members: Sequence[Row], group: str, left_out: Sequence[str]) -> list[Row]:
+    """Without those, whether they were called `name` or `group/name`."""
+    out = {names.key(form) for name in left_out for form in (name, f"{group}/{name}")}
+    return [row for row in members if names.key(row["name"]) not in out]
+
+
 def _member(tx: Tx, group: str, name: str) -> str:
     """A listed member is `name`, unless only `group/name` is known."""
     inside = f"{group}/{name}"
@@ -353,6 +371,9 @@ def _member(tx: Tx, group: str, name: str) -> str:
 
 
 def _choose(tx: Tx, sender: Row, role: str) -> tuple[str, str]:
+    for name in tx.world.directory.with_role(role):  # defined, though it may never have joined
+        if tx.find_agent(name) is None:
+            tx.make_agent(name, role=role)
     rows = tx.all("candidates_for_role", role=role, sender=sender["id"])
     candidates = [
         routing.Candidate(row["name"], tx.liveness(row) is presence.Liveness.LIVE, row["load"], row["shared"])

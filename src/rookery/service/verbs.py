@@ -113,7 +113,7 @@ def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
     for name, value in args.items():
         if name not in known:
             raise errors.BadInput(f"There is no argument {name!r}.", names.did_you_mean(name, known))
-        if not _fits(value, known[name].type):
+        if not fits(value, known[name].type):
             raise errors.BadInput(
                 f"{name} has the wrong type: {type(value).__name__}.", f"Expected {_told(known[name].type)}."
             )
@@ -122,16 +122,17 @@ def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
         raise errors.BadInput(f"Missing: {', '.join(missing)}.", "Give every argument that has no default.")
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def fits(value: Any, kind: Any) -> bool:
+    """Is this JSON value of that type?"""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
     if origin is list:
-        return isinstance(value, list) and all(_fits(v, inner[0]) for v in value)  # pyright: ignore[reportUnknownVariableType]
+        return isinstance(value, list) and all(fits(v, inner[0]) for v in value)  # pyright: ignore[reportUnknownVariableType]
     if origin is dict:
         return isinstance(value, dict)
     if inner:  # a union
-        return any(_fits(value, k) for k in inner)
+        return any(fits(value, k) for k in inner)
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool)
     if kind is type(None) or kind is None:

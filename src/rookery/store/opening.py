@@ -98,8 +98,9 @@ def make_current(connection: apsw.Connection, path: str, patience: Patience) -> 
             f"{path} has schema {version}; this program knows {newest}.",
             "A newer Rookery wrote it: upgrade this one (pip install -U rookery). Nothing was changed.",
         )
-    if version < newest:
+    if rows(connection, "PRAGMA journal_mode") != [("wal",)]:  # new, or restored from a backup
         enter_wal(connection, patience)
+    if version < newest:
         migrate(connection)
 
 

@@ -82,11 +82,11 @@ class SqliteTransaction:
         self._seq += 1
         return self._seq
 
-    def enter(self, clock: tuple[int, int], *, create: bool) -> None:
-        """The clock, then the team: called once the lock is held."""
-        self.now, self.wall = clock
-        self.writable = create
+    def enter(self, clock: Callable[[], tuple[int, int]], *, create: bool) -> None:
+        """The team, then the clock: a read's snapshot stands from its first statement on, and `now` is not before it."""
         row = self.one("store_team", name=self.team_name)
+        self.now, self.wall = clock()
+        self.writable = create
         if row is None and create:
             row = self.one("store_new_team", name=self.team_name)
         if row is not None:
@@ -148,8 +148,11 @@ class SqliteStore:
 
     def _transaction(self, team: str, *, create: bool) -> SqliteTransaction:
         tx = SqliteTransaction(self._connection, self._queries, self._columns, team)
-        tx.enter((self._offset + self._clock.mono_ms(), self._clock.wall_ms()), create=create)
+        tx.enter(self._time, create=create)
         return tx
+
+    def _time(self) -> tuple[int, int]:
+        return self._offset + self._clock.mono_ms(), self._clock.wall_ms()
 
     def _begin(self, statement: str) -> None:
         if os.getpid() != self._pid:
@@ -208,12 +211,21 @@ class SqliteStore:
         with self._mutex, translated(path):
             target = apsw.Connection(path)
             try:
-                with target.backup("main", self._connection, "main") as copy:
-                    while not copy.done:
-                        copy.step(1000)
+                self._copy_to(target)
                 rows(target, "PRAGMA journal_mode = DELETE")  # one file, nothing beside it
             finally:
                 target.close()
+
+    def _copy_to(self, target: apsw.Connection) -> None:
+        """From one snapshot: without it, every write of another process would start the copy anew, perhaps for ever."""
+        self._begin("BEGIN")
+        try:
+            rows(self._connection, self._queries["store_latest"])
+            with target.backup("main", self._connection, "main") as copy:
+                while not copy.done:
+                    copy.step(1000)
+        finally:
+            self._roll_back()
 
     def close(self) -> None:
         with self._mutex:

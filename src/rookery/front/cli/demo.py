@@ -1,43 +1,32 @@
 """`rook demo`: a small crew in real processes, on a real ledger in a folder of its own, shown as it happens."""
 
 import os
-import shutil
-import sys
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 from rookery.client import waiting
 from rookery.core import errors
 from rookery.runtime import files
-from rookery.runtime.children import Child
+from rookery.runtime.children import Child, run_module
 from rookery.wake.port import EVERYONE
 
-from . import parser as parsing
 from .call import Desk, Reply
 from .demo_crew import CREW
-from .router import answer, read_arguments
+from .router import answer
 
 TIME_LIMIT_S = 60.0
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "HOME", "PYTHONPATH")
 
 
-def run(desk: Desk, argv: list[str]) -> Reply:
-    parser = parsing.Parser("demo", "Watch a small crew of real processes work together", desk.call.width)
-    parser.add_argument("--keep", action="store_true", help="keep the demo's home to look around in")
-    read = read_arguments(desk, parser, argv)
-    if isinstance(read, Reply):
-        return read
-    home = tempfile.mkdtemp(prefix="rookery-demo-")
+def run(desk: Desk, read: dict[str, Any]) -> Reply:
     environ = {name: desk.call.environ[name] for name in KEPT_VARIABLES if name in desk.call.environ}
-    environ |= {"ROOK_HOME": f"{home}/home", "ROOK_TEAM": "demo"}
-    stage = Desk(desk.call._replace(environ=environ, cwd=home, peer=0), desk.options)
-    try:
-        result = _play(stage, environ)
-    finally:
-        stage.close()
-        if not read["keep"]:
-            shutil.rmtree(home, ignore_errors=True)
+    with files.scratch("rookery-demo-", keep=read["keep"]) as folder:
+        environ |= {"ROOK_HOME": f"{folder}/home", "ROOK_TEAM": "demo"}
+        stage = Desk(desk.call._replace(environ=environ, cwd=folder, peer=0), desk.options)
+        try:
+            result = _play(stage, environ)
+        finally:
+            stage.close()
     result["home"] = environ["ROOK_HOME"] if read["keep"] else None
     return answer(desk, "demo", result)
 
@@ -45,18 +34,12 @@ def run(desk: Desk, argv: list[str]) -> Reply:
 def _play(stage: Desk, environ: dict[str, str]) -> dict[str, Any]:
     _tell(stage, "Three agents start, each in a process of its own. The person is you.\n")
     _invite(stage)
-    crew = {
-        name: Child([sys.executable, "-m", "rookery.front.cli.demo_crew", name], environ=environ, cwd=stage.call.cwd)
-        for name in CREW
-    }
+    crew = {name: run_module("rookery.front.cli.demo_crew", name, environ=environ, cwd=stage.call.cwd) for name in CREW}
     try:
-        events = list(_watch(stage))
-        for name, child in crew.items():
-            code, said = child.finished(TIME_LIMIT_S)
-            if code:
-                raise errors.RookError(
-                    f"{name} failed in the demo: {said.strip()[-300:]}", "rook doctor", code="DEMO_FAILED"
-                )
+        events = list(_watch(stage, crew))
+        for child in crew.values():
+            child.finished(TIME_LIMIT_S)
+        _check(crew)
     finally:
         for child in crew.values():
             child.kill()
@@ -69,13 +52,22 @@ def _invite(stage: Desk) -> None:
     files.write_atomic(os.path.join(stage.call.cwd, "rookery.toml"), "\n".join(lines).encode())
 
 
-def _watch(stage: Desk) -> Iterator[dict[str, Any]]:
+def _check(crew: dict[str, Child]) -> None:
+    for name, child in crew.items():
+        if child.failed():
+            _, said = child.finished(TIME_LIMIT_S)
+            raise errors.RookError(
+                f"{name} failed: {said.strip()[-300:]}", "`rook doctor` looks for the cause.", code="DEMO_FAILED"
+            )
+
+
+def _watch(stage: Desk, crew: dict[str, Child]) -> Iterator[dict[str, Any]]:
     """Follow the ledger to the end of the story, answering for the person when the critic asks."""
     cursor, ended = 0, False
 
     def look() -> list[dict[str, Any]]:
-        page = stage.verb("events", {"after": cursor})
-        return page["events"]
+        _check(crew)
+        return stage.verb("events", {"after": cursor})["events"]
 
     with stage.house.client.listen(EVERYONE) as listener:
         while not ended:

@@ -3,7 +3,7 @@
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, get_args, get_origin
+from typing import Any, NamedTuple, NoReturn, get_args, get_origin
 
 from rookery.core import errors, times
 from rookery.service.verbs import Parameter, Verb, parameters
@@ -11,6 +11,16 @@ from rookery.service.verbs import Parameter, Verb, parameters
 from .call import Call
 
 STDIN_ARGUMENTS = ("body", "notes")
+
+
+class Extra(NamedTuple):
+    """An argument that no verb has: what a command does besides its call."""
+
+    names: tuple[str, ...]  # flags, or one positional name
+    help: str
+    metavar: str = ""  # a flag without one takes no value
+    choices: tuple[str, ...] = ()
+    may_lack: bool = False
 
 
 class Parser(argparse.ArgumentParser):
@@ -37,16 +47,26 @@ class Parser(argparse.ArgumentParser):
             return None
         return vars(self.parse_intermixed_args(argv) if self._mixes() else self.parse_args(argv))
 
+    def add_verb(self, verb: Verb, optional: Sequence[str]) -> None:
+        for parameter in visible(verb):
+            _add(self, parameter._replace(required=False) if parameter.name in optional else parameter)
+
+    def add_extra(self, extra: Extra) -> None:
+        is_flag = extra.names[0].startswith("-")
+        options: dict[str, Any] = {"help": extra.help}
+        if is_flag and not extra.metavar:
+            options["action"] = "store_true"
+        elif extra.metavar:
+            options["metavar"] = extra.metavar
+        if extra.choices:
+            options["choices"] = list(extra.choices)
+        if extra.may_lack:
+            options["nargs"] = "?"
+        self.add_argument(*extra.names, **options)
+
     def _mixes(self) -> bool:
         """`send bob -s x alice` reads both names; argparse can do it where positionals are plain."""
         return any(action.nargs == "+" for action in self._get_positional_actions())
-
-
-def for_verb(name: str, verb: Verb, width: int) -> Parser:
-    parser = Parser(name, verb.help, width)
-    for parameter in visible(verb):
-        _add(parser, parameter)
-    return parser
 
 
 def visible(verb: Verb) -> list[Parameter]:

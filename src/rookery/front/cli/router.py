@@ -1,7 +1,7 @@
 """Which command was meant, and how its result or its refusal is told."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -10,28 +10,40 @@ from rookery.service import verbs
 
 from . import parser as parsing
 from .call import Call, Desk, Options, Reply
+from .parser import Extra
 
-Special = Callable[[Desk, list[str]], Reply]
+Act = Callable[[Desk, dict[str, Any]], Reply]
 
 
 class Command(NamedTuple):
     name: str
     group: str
-    special: str = ""  # a function in special.py or demo.py, where a command is more than one call
+    act: str = ""  # a function of this door, where a command is more than one call
     help: str = ""  # for commands without a verb
+    extras: tuple[Extra, ...] = ()  # arguments besides the verb's
+    optional: tuple[str, ...] = ()  # arguments of the verb that may be left out here
 
+
+FOLLOW = Extra(("-f", "--follow"), "go on as things happen")
+TREE = (
+    Extra(("what",), "mailboxes: a folder per agent, a JSON file per message", choices=("mailboxes",)),
+    Extra(("folder",), "the folder", metavar="DIR"),
+)
 
 COMMANDS = (
-    Command("demo", "start", "demo.run", "Watch a small crew of real processes work together"),
+    Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
+            (Extra(("--keep",), "keep the demo's home to look around in"),)),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),
-    Command("config", "start", "special.show_config", "Every setting, its value and where it came from"),
-    Command("join", "mesh", "special.join"),
+    Command("config", "start", "special.show_config", "Every setting, its value and where it came from",
+            (Extra(("name",), "only this setting, or those under it", metavar="NAME", may_lack=True),)),
+    Command("join", "mesh", "special.join",
+            extras=(Extra(("--auto",), "only where mesh.auto_join says so; silent otherwise"),)),
     Command("leave", "mesh"),
     Command("who", "mesh"),
     Command("whois", "mesh"),
     Command("rename", "mesh"),
     Command("status", "mesh"),
-    Command("feed", "mesh", "special.feed"),
+    Command("feed", "mesh", "special.feed", extras=(FOLLOW,)),
     Command("send", "mail"),
     Command("inbox", "mail"),
     Command("read", "mail"),
@@ -40,18 +52,24 @@ COMMANDS = (
     Command("thread", "mail"),
     Command("broadcast", "mail"),
     Command("handoff", "mail"),
-    Command("escalate", "mail", "special.escalate"),
+    Command("escalate", "mail", "special.escalate", optional=("title",),
+            extras=(Extra(("--list",), "show the escalations instead, open ones first"),)),
     Command("search", "mail"),
     Command("archive", "mail"),
-    Command("wait", "mail", "special.wait", "Block until mail comes, then show it"),
+    Command("wait", "mail", "special.wait", "Block until mail comes, then show it", (
+        Extra(("--timeout",), "give up after so long (exit 1): seconds, or 5m", metavar="S"),
+        Extra(("-p", "--priority"), "only for this priority or higher", metavar="PRIORITY"),
+        Extra(("--from",), "only for mail from this agent", metavar="NAME"),
+    )),
     Command("receipts", "mail"),
     Command("health", "ops"),
     Command("stats", "ops"),
-    Command("events", "ops", "special.events"),
-    Command("export", "ops", "special.export_tree", "Write the mail as a tree of files"),
-    Command("import", "ops", "special.import_tree", "Read a tree of mail files"),
-    Command("backup", "ops", "special.backup", "Copy the store while others go on writing"),
-)
+    Command("events", "ops", "special.events", extras=(FOLLOW,)),
+    Command("export", "ops", "special.export_tree", "Write the mail as a tree of files", TREE),
+    Command("import", "ops", "special.import_tree", "Read a tree of mail files", TREE),
+    Command("backup", "ops", "special.backup", "Copy the store while others go on writing",
+            (Extra(("path",), "where to; default: backups/ in the home", metavar="FILE", may_lack=True),)),
+)  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "ops": "Operations"}
 
@@ -98,20 +116,18 @@ def _leading(argv: list[str]) -> tuple[list[str], Options]:
     return rest, options
 
 
+def parser_of(command: Command, width: int) -> parsing.Parser:
+    verb = verbs.VERBS.get(command.name)
+    parser = parsing.Parser(command.name, command.help or (verb.help if verb else ""), width)
+    if verb is not None:
+        parser.add_verb(verb, command.optional)
+    for extra in command.extras:
+        parser.add_extra(extra)
+    return parser
+
+
 def _command(desk: Desk, command: Command, argv: list[str]) -> Reply:
-    if command.special:
-        module, _, function = command.special.partition(".")
-        special: Special = getattr(import_module(f"rookery.front.cli.{module}"), function)
-        return special(desk, argv)
-    verb = verbs.VERBS[command.name]
-    read = read_arguments(desk, parsing.for_verb(command.name, verb, desk.call.width), argv)
-    if isinstance(read, Reply):
-        return read
-    return answer(desk, verb.name, call_verb(desk, verb, read))
-
-
-def read_arguments(desk: Desk, parser: parsing.Parser, argv: list[str]) -> dict[str, Any] | Reply:
-    """The command's arguments; the shared options among them go to the desk."""
+    parser = parser_of(command, desk.call.width)
     read = parser.read(argv)
     if read is None:
         return Reply(parser.format_help())
@@ -119,11 +135,20 @@ def read_arguments(desk: Desk, parser: parsing.Parser, argv: list[str]) -> dict[
     desk.options = Options(
         read.pop("team") or before.team, read.pop("agent") or before.agent, read.pop("json") or before.json
     )
-    return read
+    if not command.act:
+        return answer(desk, command.name, call_verb(desk, command.name, read))
+    module, _, function = command.act.partition(".")
+    act: Act = getattr(import_module(f"rookery.front.cli.{module}"), function)
+    return act(desk, read)
 
 
-def call_verb(desk: Desk, verb: verbs.Verb, read: dict[str, Any], **caller: Any) -> Any:
-    return desk.verb(verb.name, parsing.arguments(verb, read, desk.call, desk.house.clock.wall_ms()), **caller)
+def call_verb(desk: Desk, name: str, read: Mapping[str, Any]) -> Any:
+    return desk.verb(name, typed(desk, name, read))
+
+
+def typed(desk: Desk, name: str, read: Mapping[str, Any]) -> dict[str, Any]:
+    """What was typed, as the verb wants it."""
+    return parsing.arguments(verbs.VERBS[name], read, desk.call, desk.house.clock.wall_ms())
 
 
 def answer(desk: Desk, shown_as: str, result: Any, code: int = 0) -> Reply:

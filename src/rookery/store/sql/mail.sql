@@ -16,6 +16,14 @@ SELECT :team, :agent, :message, 'unread', :priority, :sender, :expires_at, NOT E
   SELECT 1 FROM deliveries WHERE team = :team AND agent = :agent AND sender = :sender)
 RETURNING first_contact;
 
+-- name: restore_message
+-- An imported message keeps its age.
+INSERT INTO messages (team, id, seq, thread, reply_to, sender, recipients, type, label, priority, asks, grp, address,
+                      created_at, at, expires_at, subject, tags, attachments, payload, context, body)
+VALUES (:team, :id, :seq, :thread, :reply_to, :sender, 1, :type, :label, :priority, :asks, :grp, :address,
+        :created_at, :at, :expires_at, :subject, :tags, :attachments, :payload, :context, :body)
+RETURNING n;
+
 -- name: restore_delivery
 -- An imported delivery keeps the state it had.
 INSERT INTO deliveries (team, agent, message, state, priority, sender, expires_at, read_at, done_at, archived_at)
@@ -41,16 +49,19 @@ WHERE d.team = :team AND d.message = :message ORDER BY d.agent;
 
 -- name: inbox_unread
 -- What waits, most urgent first, then oldest.
-SELECT d.state, d.first_contact, d.read_at, d.done_at, d.answered_at, d.message AS n FROM deliveries d
+SELECT d.agent, d.state, d.first_contact, d.read_at, d.done_at, d.answered_at, d.message AS n, d.priority
+FROM deliveries d
 WHERE d.team = :team AND d.agent = :agent AND d.state = 'unread'
   AND (d.expires_at IS NULL OR d.expires_at > :now)
 ORDER BY d.priority DESC, d.message LIMIT :limit;
 
 -- name: inbox_filtered
--- The mailbox through filters; the states are taken one by one so that each comes in index order.
-SELECT d.state, d.first_contact, d.read_at, d.done_at, d.answered_at, d.message AS n, d.priority FROM deliveries d
-JOIN messages m ON m.n = d.message
+-- The mailbox through filters; the states are taken one by one so that each comes in index order. A page begins after
+-- the last message of the one before: what comes or goes meanwhile neither hides nor repeats another.
+SELECT d.agent, d.state, d.first_contact, d.read_at, d.done_at, d.answered_at, d.message AS n, d.priority
+FROM deliveries d JOIN messages m ON m.n = d.message
 WHERE d.team = :team AND d.agent = :agent AND d.state = :state
+  AND d.priority <= :page_priority AND (d.priority < :page_priority OR d.message > :page_message)
   AND (:expired = 1 OR d.expires_at IS NULL OR d.expires_at > :now OR d.state NOT IN ('unread', 'read'))
   AND d.priority >= :min_priority
   AND (:types = '' OR :types LIKE '%,' || m.type || ',%')
@@ -112,6 +123,10 @@ SELECT message AS n FROM deliveries WHERE team = :team AND agent = :agent AND st
 -- What happened to a delivery.
 INSERT INTO receipts (team, message, agent, seq, at, stage, channel, detail)
 VALUES (:team, :message, :agent, :seq, :at, :stage, :channel, :detail);
+
+-- name: receipts_of_delivery
+-- When, by the wall clock, one delivery took its steps.
+SELECT stage, at FROM receipts WHERE team = :team AND message = :message AND agent = :agent ORDER BY seq;
 
 -- name: receipts_of
 -- The history of a message in every mailbox.
@@ -227,7 +242,21 @@ ORDER BY m.n LIMIT 1;
 
 -- name: all_deliveries
 -- Every delivery in order, for the export; resumed after the last one seen.
-SELECT d.agent, d.message AS n, d.state, d.read_at, d.done_at, a.name AS recipient FROM deliveries d
-JOIN agents a ON a.team = d.team AND a.id = d.agent
+SELECT d.*, a.name AS recipient FROM deliveries d JOIN agents a ON a.team = d.team AND a.id = d.agent
 WHERE d.team = :team AND (d.message > :after_message OR (d.message = :after_message AND d.agent > :after_agent))
 ORDER BY d.message, d.agent LIMIT :limit;
+
+-- name: thread_deliveries
+-- The same for one conversation.
+SELECT d.*, a.name AS recipient FROM messages m
+JOIN deliveries d ON d.team = m.team AND d.message = m.n JOIN agents a ON a.team = d.team AND a.id = d.agent
+WHERE m.team = :team AND m.thread = :thread
+  AND (d.message > :after_message OR (d.message = :after_message AND d.agent > :after_agent))
+ORDER BY d.message, d.agent LIMIT :limit;
+
+-- name: one_delivery
+-- The delivery of a message that only one got, or, of several, the one of that agent.
+SELECT d.*, a.name AS recipient FROM messages m
+JOIN deliveries d ON d.team = m.team AND d.message = m.n JOIN agents a ON a.team = d.team AND a.id = d.agent
+WHERE m.team = :team AND m.id = :id
+  AND ((:agent = 0 AND m.recipients = 1) OR (m.recipients > 1 AND d.agent = :agent));
