@@ -20,7 +20,7 @@ ARGS ?=
 # What test-all installs where it is missing, as command:debian-package (tmux:tmux). No test needs one yet.
 COMPONENTS :=
 
-.PHONY: help env demo test test-all lint format types contracts bench lock components clean
+.PHONY: help env demo test test-all lint format types contracts bench docs lock components clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ contracts: $(ENV) ## import-linter: who may import whom
 
 bench: $(ENV) ## measurements at the size of CI; python -m bench runs the full ones
 	@$(PY) -m bench --ci $(ARGS)
+
+docs: $(ENV) ## write the generated pages anew
+	@$(PY) -m rookery.config > docs/settings.md
+	@$(PY) -m rookery.front.cli.reference > docs/cli.md
 
 lock: $(ENV) ## write requirements.lock anew from pyproject.toml
 	@$(BIN)/uv pip compile --system-certs pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \

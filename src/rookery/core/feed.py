@@ -1,5 +1,7 @@
 """The words of the ledger. The 26 of the feed (seed 000) are what people follow; the others tell programs more."""
 
+from . import names
+
 MESH = ("join", "leave", "message", "reserve", "release")
 DEVELOPMENT = ("commit", "test", "edit")
 TASKS = (
@@ -25,3 +27,9 @@ LEDGER = (
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
     return FEED if crew_events else tuple(t for t in FEED if t not in CREW)
+
+
+def concerns(actor: str, target: str, agent: str) -> bool:
+    """Did this agent do it, or was it done to them?"""
+    key = names.key(agent)
+    return key in (names.key(actor), *(names.key(part.strip()) for part in target.split(",")))

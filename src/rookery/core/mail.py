@@ -196,7 +196,9 @@ def one_subject(subject: str) -> str:
 def reference(word: str, what: str) -> str:
     """The name of something that need not be here (a conversation, a group): one line, at most 200 characters."""
     if len(word) > 200 or not word.isprintable():
-        raise errors.BadInput(f"{what.capitalize()} {text.quoted(word, 40)} is no name.", "At most 200 plain characters.")
+        raise errors.BadInput(
+            f"{what.capitalize()} {text.quoted(word, 40)} can not be used.", "At most 200 characters on one line."
+        )
     return word
 
 

@@ -35,7 +35,7 @@ def feed(
     for row in _backwards(tx, position["seq"] + 1, floor):
         if since is not None and row["at"] < since:
             break
-        if row["type"] in shown and (not agent or _concerns(row, agent)):
+        if row["type"] in shown and (not agent or words.concerns(row["actor"], row["target"], agent)):
             found.append(row)
             if len(found) == count:
                 break
@@ -57,11 +57,6 @@ def _backwards(tx: Tx, before: int, floor: int) -> Iterator[Row]:
         if len(rows) < PAGE:
             return
         before = rows[-1]["seq"]
-
-
-def _concerns(row: Row, agent: str) -> bool:
-    key = names.key(agent)
-    return key in (names.key(row["actor"]), *(names.key(part.strip()) for part in row["target"].split(",")))
 
 
 def events(

@@ -83,7 +83,8 @@ def broadcast(
     stale: Annotated[bool, Arg("take it although its time is over", hidden=True)] = False,
 ) -> dict[str, Any]:
     sender = tx.me()
-    members = _but(_members(tx, group), group, [sender["name"], *(exclude or [])])
+    out = {names.key(form) for name in exclude or [] for form in (name, f"{group}/{name}")} | {sender["key"]}
+    members = [row for row in _members(tx, group) if row["key"] not in out]
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, None, stale)
     if not members:
         if separate:
@@ -354,12 +355,6 @@ def _members(tx: Tx, group: str) -> list[Row]:
             code="UNKNOWN_GROUP",
         )
     return [tx.find_agent(name) or tx.make_agent(name) for name in chosen]
-
-
-def _but(members: Sequence[Row], group: str, left_out: Sequence[str]) -> list[Row]:
-    """Without those, whether they were called `name` or `group/name`."""
-    out = {names.key(form) for name in left_out for form in (name, f"{group}/{name}")}
-    return [row for row in members if names.key(row["name"]) not in out]
 
 
 def _member(tx: Tx, group: str, name: str) -> str:

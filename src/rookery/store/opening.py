@@ -90,9 +90,20 @@ def schema_version(connection: apsw.Connection) -> int:
     return rows(connection, "PRAGMA user_version")[0][0]
 
 
+def is_foreign(connection: apsw.Connection) -> bool:
+    """Tables, but no schema number of ours. One statement, because another process may be making the ledger just now."""
+    question = "SELECT user_version = 0 AND EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version"
+    return bool(rows(connection, question)[0][0])
+
+
 def make_current(connection: apsw.Connection, path: str, patience: Patience) -> None:
     newest = queries.latest("sqlite")
     version = schema_version(connection)
+    if version == 0 and is_foreign(connection):
+        raise errors.StoreUnusable(
+            f"{path} is a database of another program.",
+            "Set ROOK_STORE or ROOK_HOME to another place. Nothing was changed.",
+        )
     if version > newest:
         raise errors.StoreUnusable(
             f"{path} has schema {version}; this program knows {newest}.",

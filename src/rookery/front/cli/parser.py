@@ -32,10 +32,10 @@ class Parser(argparse.ArgumentParser):
             formatter_class=lambda prog: argparse.HelpFormatter(prog, width=min(width, 110), max_help_position=30),
         )  # fmt: skip
         shared = self.add_argument_group("for every command")
-        shared.add_argument("--team", metavar="TEAM", help="another team than this repository's")
-        shared.add_argument("--as", dest="agent", metavar="NAME", help="speak as this agent")
-        shared.add_argument("--json", action="store_true", help="one JSON document, for programs")
-        shared.add_argument("-h", "--help", action="store_true", help="show this help")
+        shared.add_argument("--team", dest="in_team", metavar="TEAM", help="another team than this repository's")
+        shared.add_argument("--as", dest="as_agent", metavar="NAME", help="speak as this agent")
+        shared.add_argument("--json", dest="as_json", action="store_true", help="one JSON document, for programs")
+        shared.add_argument("-h", "--help", dest="wants_help", action="store_true", help="show this help")
 
     def error(self, message: str) -> NoReturn:
         raise errors.BadInput(f"{self.prog}: {message}.", f"{self.prog} --help", code="USAGE")

@@ -7,7 +7,7 @@ from rookery.service import verbs
 
 from .router import COMMANDS, GROUPS, Command, parser_of
 
-SHARED = ("team", "agent", "json", "help")
+SHARED = ("in_team", "as_agent", "as_json", "wants_help")
 
 
 def markdown() -> str:

@@ -133,7 +133,7 @@ def _command(desk: Desk, command: Command, argv: list[str]) -> Reply:
         return Reply(parser.format_help())
     before = desk.options
     desk.options = Options(
-        read.pop("team") or before.team, read.pop("agent") or before.agent, read.pop("json") or before.json
+        read.pop("in_team") or before.team, read.pop("as_agent") or before.agent, read.pop("as_json") or before.json
     )
     if not command.act:
         return answer(desk, command.name, call_verb(desk, command.name, read))

@@ -67,11 +67,11 @@ def feed(desk: Desk, read: dict[str, Any]) -> Reply:
     if not follow:
         return answer(desk, "feed", shown)
     wanted = set(read["types"] or words.shown(crew_events=desk.house.settings["feed.crew_events"]))
-    agent = names.key(read["agent"] or "")
+    agent: str = read["agent"] or ""
     news = (
         event
         for event in _news(desk, shown["cursor"])
-        if event["type"] in wanted and (not agent or agent in (names.key(event["actor"]), names.key(event["target"])))
+        if event["type"] in wanted and (not agent or words.concerns(event["actor"], event["target"], agent))
     )
     return _stream(desk, shown["events"], news)
 

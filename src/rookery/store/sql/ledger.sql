@@ -56,7 +56,3 @@ SELECT max(seq) AS upto FROM (
 -- name: raise_horizon
 -- From here on a cursor below the horizon is told so.
 UPDATE teams SET horizon = :upto WHERE id = :team AND horizon < :upto;
-
--- name: team_list
--- Every team of this store.
-SELECT name, seq, touched_at FROM teams ORDER BY name;

@@ -1,0 +1,80 @@
+"""The documents tell the truth: what they show is run, what is generated is current."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BIN = str(Path(sys.executable).parent)
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(home), "ROOK_HOME": str(home / "rook"), "LANG": "C.UTF-8"}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    repo = tmp_path / "shop"
+    repo.mkdir()
+    subprocess.run(["git", "init", "-q", str(repo)], check=True, env=environment(tmp_path))
+    return repo
+
+
+def test_every_command_in_the_readme_runs(tmp_path: Path, repository: Path):
+    commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+    assert len(commands) >= 9
+    # One shell for all of them, as the reader has: the session is bound to it.
+    script = "set -e\n" + "\n".join(f"echo '>>> {i}'; {command}" for i, command in enumerate(commands))
+    file = tmp_path / "readme.sh"
+    file.write_text(script)
+    done = subprocess.run(
+        ["bash", str(file)], cwd=repository, env=environment(tmp_path), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f">>> {len(commands) - 1}" in done.stdout
+    assert "API is ready" in done.stdout
+    assert "Which header versions?" in done.stdout
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, repository: Path):
+    (code,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=repository,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "planner API is ready" in done.stdout
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_the_command_reference_is_current():
+    from rookery.front.cli.reference import markdown
+
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == markdown(), "run `make docs`"
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) < 200
+
+
+def test_no_page_names_this_machine():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        assert os.fspath(ROOT) not in page.read_text(encoding="utf-8")
