@@ -1,5 +1,6 @@
 """The edge of the `rook` command: the only module of this door that touches sys and os."""
 
+import io
 import os
 import sys
 
@@ -8,6 +9,9 @@ from .router import run
 
 
 def main() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not end the command
+            stream.reconfigure(errors="backslashreplace")
     try:
         return _write(run(_call()))
     except KeyboardInterrupt:

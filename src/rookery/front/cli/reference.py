@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rookery.service import verbs
 
-from .router import COMMANDS, GROUPS, Command, parser_of
+from .router import COMMANDS, GROUPS, Command, parser_of, verb_of
 
 SHARED = ("in_team", "as_agent", "as_json", "wants_help")
 
@@ -32,7 +32,7 @@ def _section(command: Command) -> Iterator[str]:
     parser = parser_of(command, 100)
     yield f"### `rook {command.name}`"
     yield ""
-    yield f"{command.help or verbs.VERBS[command.name].help}."
+    yield f"{command.help or verbs.VERBS[verb_of(command)].help}."
     rows = [_row(action) for action in parser._actions if action.dest not in SHARED]
     if rows:
         yield ""

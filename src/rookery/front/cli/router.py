@@ -87,7 +87,8 @@ def run(call: Call) -> Reply:
 
             return Reply(f"rook {VERSION}\n")
         desk = Desk(call, options)
-        return _command(desk, find(argv[0]), argv[1:])
+        command, rest = find(argv)
+        return _command(desk, command, rest)
     except errors.RookError as error:
         return refused(error, wants_json)
     finally:
@@ -95,11 +96,20 @@ def run(call: Call) -> Reply:
             desk.close()
 
 
-def find(word: str) -> Command:
-    if word not in BY_NAME:
-        hint = names.did_you_mean(word, BY_NAME) or "`rook --help` lists the commands."
-        raise errors.BadInput(f"There is no command {word!r}.", hint, code="USAGE")
-    return BY_NAME[word]
+def find(argv: list[str]) -> tuple[Command, list[str]]:
+    """The command of one word or two, and what follows it."""
+    for length in (2, 1):
+        words = " ".join(argv[:length])
+        if len(argv) >= length and words in BY_NAME:
+            return BY_NAME[words], argv[length:]
+    family = [name for name in BY_NAME if name.startswith(f"{argv[0]} ")]
+    if family:
+        known = ", ".join(name.partition(" ")[2] for name in family)
+        raise errors.BadInput(
+            f"`rook {argv[0]}` takes one of: {known}.", f"`rook {family[0]} --help` tells more.", code="USAGE"
+        )
+    hint = names.did_you_mean(argv[0], BY_NAME) or "`rook --help` lists the commands."
+    raise errors.BadInput(f"There is no command {argv[0]!r}.", hint, code="USAGE")
 
 
 def _leading(argv: list[str]) -> tuple[list[str], Options]:
@@ -116,8 +126,12 @@ def _leading(argv: list[str]) -> tuple[list[str], Options]:
     return rest, options
 
 
+def verb_of(command: Command) -> str:
+    return command.name.replace(" ", ".")
+
+
 def parser_of(command: Command, width: int) -> parsing.Parser:
-    verb = verbs.VERBS.get(command.name)
+    verb = verbs.VERBS.get(verb_of(command))
     parser = parsing.Parser(command.name, command.help or (verb.help if verb else ""), width)
     if verb is not None:
         parser.add_verb(verb, command.optional)
@@ -136,7 +150,7 @@ def _command(desk: Desk, command: Command, argv: list[str]) -> Reply:
         read.pop("in_team") or before.team, read.pop("as_agent") or before.agent, read.pop("as_json") or before.json
     )
     if not command.act:
-        return answer(desk, command.name, call_verb(desk, command.name, read))
+        return answer(desk, verb_of(command), call_verb(desk, verb_of(command), read))
     module, _, function = command.act.partition(".")
     act: Act = getattr(import_module(f"rookery.front.cli.{module}"), function)
     return act(desk, read)
@@ -170,9 +184,10 @@ def refused(error: errors.RookError, wants_json: bool) -> Reply:
 
 
 def _general_help(call: Call, words: list[str]) -> Reply:
-    if words and words[0] in BY_NAME:
-        return run(call._replace(argv=[words[0], "--help"]))
+    if words:
+        command, _ = find(words)
+        return run(call._replace(argv=[*command.name.split(), "--help"]))
     from . import show
 
-    rows = [(GROUPS[c.group], c.name, c.help or verbs.VERBS[c.name].help) for c in COMMANDS]
+    rows = [(GROUPS[c.group], c.name, c.help or verbs.VERBS[verb_of(c)].help) for c in COMMANDS]
     return Reply(show.help_page(rows, call.width, terminal=call.terminal))

@@ -277,10 +277,11 @@ EVENT = {
 
 def _event(event: dict[str, Any]) -> Text:
     target = f" → {one_line(event['target'], 40)}" if event["target"] and event["type"] != "join" else ""
+    preview = "" if event["preview"] == event["target"] else f"  {one_line(event['preview'], 80)}"
     return _say(
         (f"{_time(event['at'])} ", "dim"), (f"{event['seq']:>6} ", "dim"),
         (f"{event['type']:<18} ", EVENT.get(event["type"], "")), (one_line(event["actor"], 30), "bold"),
-        target, (f"  {one_line(event['preview'], 80)}", ""),
+        target, preview,
     )  # fmt: skip
 
 
