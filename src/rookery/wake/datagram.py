@@ -5,19 +5,27 @@ means the listener has rings enough; a refused connection means its process is g
 """
 
 import os
-import select
-import socket
 import stat
 import zlib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from .port import EVERYONE
+
+if TYPE_CHECKING:
+    import socket
 
 # sun_path holds 108 bytes on Linux and 104 on macOS; the longest socket name below is 57.
 PATH_LIMIT = 103
 NAME_LIMIT = 57
 LABEL_LIMIT = 20
-DATAGRAM = socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
+
+
+def new_socket() -> "socket.socket":
+    """Imported here: most commands ring nobody, and `socket` would be a tenth of their start."""
+    import socket
+
+    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
 
 
 def label(name: str) -> str:
@@ -61,8 +69,8 @@ class DatagramListener:
         except OSError:
             self._socket = None  # no bell here: the slow poll beneath still finds everything
 
-    def _bind(self) -> socket.socket:
-        bound = socket.socket(socket.AF_UNIX, DATAGRAM)
+    def _bind(self) -> "socket.socket":
+        bound = new_socket()
         try:
             bound.bind(self.path)
             os.chmod(self.path, 0o600)
@@ -72,6 +80,8 @@ class DatagramListener:
         return bound
 
     def wait(self, seconds: float) -> bool:
+        import select
+
         if self._socket is None:
             select.select([], [], [], max(0.0, seconds))
             return False
@@ -124,14 +134,14 @@ class DatagramBell:
         reachable = [(entry, name) for entry, name in entries if name is not None]
         if not reachable:
             return heard
-        with socket.socket(socket.AF_UNIX, DATAGRAM) as ringer:
+        with new_socket() as ringer:
             for entry, name in reachable:
                 if _reach(ringer, os.path.join(self.folder, entry)):
                     heard[name] = heard.get(name, 0) + 1
         return heard
 
 
-def _reach(ringer: socket.socket, path: str) -> bool:
+def _reach(ringer: "socket.socket", path: str) -> bool:
     try:
         ringer.sendto(b"!", path)
     except BlockingIOError:

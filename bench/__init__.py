@@ -1,0 +1,17 @@
+"""Measurements, side by side: `python -m bench` (full) or `python -m bench --ci` (small), a table and a JSON file.
+
+Every bound is a ratio between two things measured in turns in the same run: ours, and a floor (what the disk, the
+kernel or the interpreter takes anyway) or a peer. A noisy neighbour hits both. No bound is a time: a time says more
+about the machine than about the program. Whoever misses a bound makes the command end with 1.
+
+    scene.py    a place on a real disk, an environment of its own
+    sizes.py    how long and how large, for CI and in full
+    timing.py   times and what they say       helper.py   a second process
+    floor.py    the rows of a send, written by bare apsw
+    bulk.py     a million messages in one transaction
+    send.py  inbox.py  wake.py  start.py  peer.py    one measurement each: measure(scene, sizes) -> rows
+    peer_mailbox.py    a stand-in for a mailbox of JSON files
+    report.py   what a row is, whether its bound holds, table and JSON
+
+docs/benchmarks.md says what each row means.
+"""

@@ -1,0 +1,28 @@
+"""How long and how large. Both sizes measure the same things; the full one waits longer and goes further."""
+
+from typing import NamedTuple
+
+
+class Sizes(NamedTuple):
+    name: str
+    rounds: int  # A B A B ...: how often each side of a send comes to its turn
+    alone_rounds: int  # the same for one process, whose ratio stands nearest to its bound
+    round_s: float
+    crowds: tuple[int, ...]  # how many processes send at once
+    inbox: tuple[int, ...]  # messages stored
+    inbox_calls: int
+    wakes: int
+    listeners: int
+    starts: int
+    peer_checks: tuple[int, ...]  # messages stored on either side
+    peer_round_s: float
+
+
+CI = Sizes(
+    name="ci", rounds=8, alone_rounds=12, round_s=0.4, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
+    inbox_calls=150, wakes=150, listeners=200, starts=40, peer_checks=(1_000, 10_000), peer_round_s=0.3,
+)  # fmt: skip
+FULL = Sizes(
+    name="full", rounds=10, alone_rounds=20, round_s=1.0, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
+    inbox_calls=1_000, wakes=1_000, listeners=200, starts=40, peer_checks=(1_000, 10_000, 100_000), peer_round_s=1.0,
+)  # fmt: skip
