@@ -65,7 +65,7 @@ class SqliteTransaction:
         cursor = self._execute(self._queries[query], params)
         names = self._columns.get(query)
         if names is not None:
-            return [dict(zip(names, row, strict=True)) for row in cursor]
+            return [dict(zip(names, row, strict=False)) for row in cursor]
         first = next(cursor, None)
         if first is None:  # a statement that gave no row no longer knows its columns
             return []

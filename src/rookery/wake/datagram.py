@@ -121,6 +121,7 @@ class DatagramListener:
 class DatagramBell:
     def __init__(self, home: str) -> None:
         self.folder = bell_folder(home)
+        self._private = False  # once seen to be ours and closed, nobody else can open it
 
     def listen(self, team: str, name: str) -> DatagramListener:
         return DatagramListener(self.folder, team, name)
@@ -128,7 +129,8 @@ class DatagramBell:
     def ring(self, team: str, names: Iterable[str]) -> dict[str, int]:
         """What it rings for is committed: a bell that can not ring is a lost ring, not a failed send."""
         heard: dict[str, int] = {}
-        if not is_private(self.folder):
+        self._private = self._private or is_private(self.folder)
+        if not self._private:
             return heard
         wanted = {f"{label(team)}.{label(name)}": name for name in (*names, EVERYONE)}
         try:
