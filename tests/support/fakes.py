@@ -10,7 +10,7 @@ HOST, BOOT = "here", "boot-1"
 
 
 class FakeClock:
-    """A clock that moves when told. `pass_time` moves both hands, `jump` only the calendar (as a person or NTP does)."""
+    """A clock that moves when told. `pass_time` moves both hands, `jump` only the calendar, as a person or NTP does."""
 
     def __init__(self, wall: int = NOON_MS, mono: int = 5_000_000, boot: str = BOOT) -> None:
         self.wall = wall

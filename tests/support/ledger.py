@@ -52,7 +52,8 @@ WHOLE = {
         WHERE e.type IS NOT 'message' OR e.ref IS NOT m.id""",
     "an event tells of a message that is not there": """
         SELECT e.seq, e.ref FROM events e WHERE e.type = 'message' AND NOT EXISTS (
-          SELECT 1 FROM messages m WHERE m.team = e.team AND m.id = e.ref AND m.seq = e.seq)""",
+          SELECT 1 FROM messages m WHERE m.team = e.team AND m.id = e.ref AND m.seq = e.seq)
+        AND NOT EXISTS (SELECT 1 FROM events s WHERE s.team = e.team AND s.type = 'swept')""",
     "a delivery has no message": """
         SELECT d.agent, d.message FROM deliveries d
         WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.team = d.team AND m.n = d.message)""",
@@ -78,14 +79,16 @@ WHOLE = {
         WHERE NOT EXISTS (SELECT 1 FROM agents a WHERE a.team = m.team AND a.id = m.sender)""",
     "an agent points to a session that is not its own": """
         SELECT a.name FROM agents a WHERE a.session IS NOT NULL AND NOT EXISTS (
-          SELECT 1 FROM sessions s WHERE s.team = a.team AND s.id = a.session AND s.agent = a.id AND s.epoch = a.epoch)""",
+          SELECT 1 FROM sessions s
+          WHERE s.team = a.team AND s.id = a.session AND s.agent = a.id AND s.epoch = a.epoch)""",
 }
 
 
 def faults(path: str, *, sent: Iterable[str] = (), acked: Iterable[str] = ()) -> list[str]:
-    """Everything that is wrong: what was acknowledged and is gone, and what is there by half. Empty when all is well."""
+    """Everything that is wrong: what was acknowledged and is gone, what is there by half. Empty when all is well."""
     found: list[str] = []
     with closing(look(path)) as connection:
+        rows(connection, "BEGIN")  # one snapshot: others may be writing
         for problem, query in WHOLE.items():
             found += [f"{problem}: {row}" for row in rows(connection, query)[:5]]
         there = {row[0] for row in rows(connection, "SELECT id FROM messages")}

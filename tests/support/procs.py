@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class Silent(AssertionError):
 
 
 class Child:
-    def __init__(self, deed: Callable[..., Any], environ: dict[str, str] | None = None, **args: Any) -> None:
+    def __init__(self, deed: Callable[..., Any], environ: dict[str, str] | None = None, /, **args: Any) -> None:
         place = f"{deed.__module__}:{deed.__qualname__}"
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.procs", place, json.dumps(args)],
@@ -65,6 +65,13 @@ class Child:
         self._process.kill()
         return self._drain()
 
+    def kill_said(self) -> list[Any]:
+        """What it says until it dies by SIGKILL, as it was set up to do."""
+        said = self._drain()
+        if self._process.returncode != -signal.SIGKILL:
+            raise AssertionError(f"it was not killed but ended with {self._process.returncode}; {self._last_words()}")
+        return said
+
     def finish(self) -> list[Any]:
         """Everything it says until it ends of itself, which it must do well."""
         assert self._process.stdin
@@ -82,10 +89,8 @@ class Child:
             self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe and not pipe.closed:
-                try:
+                with suppress(BrokenPipeError):
                     pipe.close()
-                except BrokenPipeError:
-                    pass
         self._process.wait()
 
     def _read(self) -> bytes:
@@ -121,7 +126,7 @@ def children(*started: Child) -> Generator[tuple[Child, ...]]:
 
 
 @contextmanager
-def child(deed: Callable[..., Any], environ: dict[str, str] | None = None, **args: Any) -> Generator[Child]:
+def child(deed: Callable[..., Any], environ: dict[str, str] | None = None, /, **args: Any) -> Generator[Child]:
     with children(Child(deed, environ, **args)) as (started,):
         yield started
 

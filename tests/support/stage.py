@@ -1,17 +1,21 @@
 """A whole small house with made-up time, chance, processes and bell: verbs run on a real store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from rookery import config
 from rookery.client.local import LocalClient
 from rookery.core.caller import Caller
 from rookery.core.errors import RookError
 from rookery.store.sqlite import SqliteStore
+from tests.support import ledger
 from tests.support.fakes import BOOT, HOST, FakeBell, FakeChance, FakeClock, FakeDirectory, FakeProber
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+Build = Callable[..., "Stage"]  # of the fixture `build`
 
 
 class Stage:
@@ -94,19 +98,15 @@ class Stage:
     def refused(self, verb: str, as_: str | Caller | None = None, **args: Any) -> RookError:
         """The refusal of a call, which must leave nothing behind."""
         before = self.rows()
-        try:
-            answer = self.call(verb, as_, **args)
-        except RookError as error:
-            assert self.rows() == before, "a refused call left something behind"
-            assert error.message
-            assert str(error).isprintable(), "an error must be fit for a terminal"
-            return error
-        raise AssertionError(f"{verb} was not refused: {answer}")
+        with pytest.raises(RookError) as caught:
+            self.call(verb, as_, **args)
+        assert self.rows() == before, "a refused call left something behind"
+        assert caught.value.message
+        assert str(caught.value).isprintable(), "an error must be fit for a terminal"
+        return caught.value
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """Everything the ledger holds but the full-text shadow tables."""
-        from tests.support import ledger
-
         return ledger.everything(self.store.location)
 
     def close(self) -> None:

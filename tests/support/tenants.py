@@ -58,7 +58,9 @@ def live_in(home: str, umask: int = 0o022, uid: int | None = None, store: str = 
 def modes(home: str) -> dict[str, str]:
     found = {".": home}
     for folder, folders, files in os.walk(home):
-        found |= {os.path.relpath(os.path.join(folder, name), home): os.path.join(folder, name) for name in folders + files}
+        found |= {
+            os.path.relpath(os.path.join(folder, name), home): os.path.join(folder, name) for name in folders + files
+        }
     return {name: f"{stat.S_IMODE(os.lstat(path).st_mode):04o}" for name, path in found.items()}
 
 

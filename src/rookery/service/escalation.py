@@ -23,6 +23,8 @@ def escalate(
 ) -> dict[str, Any]:
     if level not in LEVELS:
         raise errors.BadInput(f"No level {text.one_line(level, 40)!r}.", "leader or person.")
+    if not title.strip():
+        raise errors.BadInput("An escalation needs a title.", "One line that says what is wrong.")
     sender = tx.me()
     leader = tx.settings["leader"]
     to = leader if level == "leader" and leader and names.key(leader) != names.key(sender["name"]) else names.PERSON

@@ -70,11 +70,12 @@ def _filtered(
     if sender and agent is None:
         raise tx.unknown(sender)
     page_priority, page_message = _page(page)
-    escaped = tag.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    written = mail.as_json(mail.check_tags([tag]), "the tag")[1:-1] if tag else ""  # as it stands in the list of tags
+    escaped = written.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     asked = {
         "agent": me["id"], "limit": limit, "types": f",{','.join(wanted)}," if wanted else "", "tag": tag,
         "min_priority": int(mail.parse_priority(priority)), "sender": agent["id"] if agent else 0,
-        "tag_like": f'%"{escaped}"%', "since": since, "after": after, "page_priority": page_priority,
+        "tag_like": f"%{escaped}%", "since": since, "after": after, "page_priority": page_priority,
         "page_message": page_message,
         "expired": int(mail.State.EXPIRED in states),
     }  # fmt: skip

@@ -4,13 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from rookery.core import errors, ids, mail, names, presence, routing, text
+from rookery.core import errors, ids, mail, names, presence, routing, text, times
 from rookery.core import handoff as handoffs
 from rookery.store.port import Row
 
 from .tx import Tx
 from .verbs import Arg
 
+KEY_LIMIT = 200
 PRIORITIES = tuple(p.name.lower() for p in mail.Priority)
 TYPES = (*mail.Type, *mail.TX_TYPES)
 
@@ -47,8 +48,10 @@ def send(
     stale: Annotated[bool, Arg("take it although its time is over", hidden=True)] = False,
 ) -> dict[str, Any]:
     sender = tx.me()
-    args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "payload": payload,
-            "context": context, "tags": tags, "thread": thread, "reply_to": reply_to}  # fmt: skip
+    # Not `expires`: "in two hours" is another moment each time it is said, and still the same message.
+    args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "tags": tags, "asks": asks,
+            "attachments": attachments, "group": group, "thread": thread, "reply_to": reply_to,
+            "payload": payload, "context": context}  # fmt: skip
     if key and (before := _remembered(tx, sender, key, args)):
         return before
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks, stale)
@@ -183,6 +186,8 @@ def _draft(
     context: Mapping[str, Any] | None, attachments: Sequence[str] | None, tags: Sequence[str] | None,
     expires: int | None, asks: bool | None, stale: bool = False,
 ) -> mail.Draft:  # fmt: skip
+    if expires is not None and expires > times.LAST_MS:
+        raise errors.BadInput("The message would expire after the year 9999.", "Leave it out.", code="BAD_TIME")
     until = None if expires is None else tx.now + (expires - tx.wall)
     return mail.draft(
         type=type, priority=priority, subject=subject, body=body, payload=payload or {}, context=context or {},
@@ -205,21 +210,24 @@ def deliver(
             expires_at=draft.expires_at,
         )  # fmt: skip
         tx.ring(row["name"])
-    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": []}
-    tx.after.append(lambda heard: _tell_wake(tx, result, recipients, heard))
+    told = [{"name": row["name"]} for row in recipients.rows]
+    for each in told:
+        if each["name"] in recipients.reasons:
+            each["chosen"] = recipients.reasons[each["name"]]
+    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": told}
+    tx.after.append(lambda heard: _tell_wake(tx, told, recipients.rows, heard))
     return result
 
 
-def _tell_wake(tx: Tx, result: dict[str, Any], recipients: Recipients, heard: Mapping[str, int]) -> None:
+def _tell_wake(tx: Tx, told: list[dict[str, Any]], rows: Sequence[Row | None], heard: Mapping[str, int]) -> None:
     """After commit: what is known about each recipient. The processes are looked at outside the lock."""
-    for row in recipients.rows:
-        told = {"name": row["name"], **_wake(tx, row, heard.get(row["name"], 0))}
-        if row["name"] in recipients.reasons:
-            told["chosen"] = recipients.reasons[row["name"]]
-        result["recipients"].append(told)
+    for each, row in zip(told, rows, strict=True):
+        each |= _wake(tx, row, heard.get(each["name"], 0))
 
 
-def _wake(tx: Tx, row: Row, heard: int) -> dict[str, str]:
+def _wake(tx: Tx, row: Row | None, heard: int) -> dict[str, str]:
+    if row is None:
+        return {"state": "queued", "how": "it goes by another name by now"}
     if heard:
         return {"state": "woken", "how": "its waiting process was rung"}
     if row["name"] == names.PERSON:
@@ -304,9 +312,9 @@ def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mar
         note("seen")
     if tx.run("delivery_answered", agent=sender["id"], message=original["n"]):
         note("answered", result["id"])
-    if original["type"] == mail.Type.ESCALATION and tx.run(
-        "close_escalation", message=original["id"], answer=result["id"]
-    ):
+    if original["type"] != mail.Type.ESCALATION or original["sender"] == sender["id"]:
+        return  # its author's second thought is not an answer
+    if tx.run("close_escalation", message=original["id"], answer=result["id"]):
         escalation = tx.one("escalation_of", message=original["id"])
         assert escalation is not None
         tx.event("escalation.closed", sender["name"], ref=escalation["id"], preview=original["subject"])
@@ -372,6 +380,8 @@ def _members(tx: Tx, group: str) -> list[Row]:
 
 def _member(tx: Tx, group: str, name: str) -> str:
     """A listed member is `name`, unless only `group/name` is known."""
+    if name != names.PERSON:
+        names.check_new_name(name)  # written by hand in a settings file: no impossible agent may come of it
     inside = f"{group}/{name}"
     if "/" not in name and tx.find_agent(name) is None and tx.find_agent(inside) is not None:
         return inside
@@ -402,11 +412,14 @@ def unknown_message(id: str) -> errors.UnknownName:
 def _digest(args: Mapping[str, Any]) -> str:
     import hashlib
 
-    return hashlib.sha256(json.dumps(args, sort_keys=True, default=str).encode()).hexdigest()
+    said = json.loads(mail.as_json(args, "the message"))
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _remembered(tx: Tx, sender: Row, key: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
-    row = tx.one("remembered", agent=sender["id"], key=text.check_text(key, "the key")[:200])
+    if len(key) > KEY_LIMIT:
+        raise errors.TooLarge(f"The key has {len(key)} characters; {KEY_LIMIT} are allowed.", "Use a shorter one.")
+    row = tx.one("remembered", agent=sender["id"], key=key)
     if row is None:
         return None
     if row["digest"] != _digest(args):
@@ -415,8 +428,12 @@ def _remembered(tx: Tx, sender: Row, key: str, args: Mapping[str, Any]) -> dict[
             "Use a new key for a new message.",
             code="IDEMPOTENCY_MISMATCH",
         )
-    return json.loads(row["result"]) | {"replayed": True}
+    result: dict[str, Any] = json.loads(row["result"]) | {"replayed": True}
+    told: list[dict[str, Any]] = result["recipients"]
+    rows = [tx.find_agent(each["name"]) for each in told]
+    tx.after.append(lambda heard: _tell_wake(tx, told, rows, heard))
+    return result
 
 
 def _remember(tx: Tx, sender: Row, key: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-    tx.run("remember", agent=sender["id"], key=key[:200], digest=_digest(args), result=json.dumps(result))
+    tx.run("remember", agent=sender["id"], key=key, digest=_digest(args), result=json.dumps(result))

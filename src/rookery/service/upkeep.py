@@ -6,7 +6,7 @@ never depend on it, because they see lapsed things as lapsed.
 
 from typing import Annotated, Any
 
-from rookery.core import presence, times
+from rookery.core import errors, presence, times
 
 from .tx import Tx
 from .verbs import Arg
@@ -14,7 +14,7 @@ from .verbs import Arg
 SWEEP_EVERY_MS = 3_600_000
 DAY_MS = 86_400_000
 KEYS_KEPT_DAYS = 7
-BATCH = 500
+BATCH, MOST = 500, 10_000
 
 
 def sweep_when_due(tx: Tx) -> None:
@@ -24,6 +24,8 @@ def sweep_when_due(tx: Tx) -> None:
 
 
 def sweep(tx: Tx, *, batch: Annotated[int, Arg("how much at once")] = BATCH) -> dict[str, Any]:
+    if not 1 <= batch <= MOST:
+        raise errors.BadInput(f"A batch of {batch} is out of range.", f"1 to {MOST}.")
     tx.run("sweep_begun")
     done = {
         "expired": _expire(tx, batch),

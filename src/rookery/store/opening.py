@@ -188,6 +188,14 @@ def _cannot_open(path: str, error: apsw.Error) -> errors.RookError:
     return errors.StoreUnusable(f"{path} cannot be opened: {error}.", "Check that its folder exists and is yours.")
 
 
+def _input_output(path: str, error: apsw.Error) -> errors.RookError:
+    # Not "nothing was changed": after a failed fsync nobody knows what the disk kept.
+    return errors.Unreachable(
+        f"{path} could not be read or written ({error}).",
+        "Check the disk, its quota and your file size limit (ulimit -f), then try again; `rook doctor` looks at the store.",
+    )
+
+
 def _corrupt(path: str, error: apsw.Error) -> errors.RookError:
     return errors.StoreCorrupt(
         f"{path} is damaged ({error}); nothing was overwritten.",
@@ -202,6 +210,7 @@ _MEANING: dict[type[apsw.Error], Callable[[str, apsw.Error], errors.RookError]] 
     apsw.FullError: _full,
     apsw.ReadOnlyError: _read_only,
     apsw.CantOpenError: _cannot_open,
+    apsw.IOError: _input_output,
     apsw.CorruptError: _corrupt,
     apsw.NotADBError: _corrupt,
 }

@@ -1,0 +1,44 @@
+"""What a statement costs grows with what it touches: no plan walks a team's mail to find one message."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from rookery.store import queries
+from rookery.store.opening import Patience, open_connection, rows
+
+STATEMENTS = queries.load("sqlite")
+# Statements that are about the whole team, by their purpose: statistics, upkeep, lists of agents.
+WHOLE_TEAM = {
+    "agent_names", "agent_roles", "agents_expected", "busiest_senders", "candidates_for_role", "count_mail",
+    "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "stuck_candidates",
+    "sweep_idempotency", "thread_people",
+}  # fmt: skip
+LARGE = {"deliveries", "events", "messages", "receipts", "sessions"}
+WALK = re.compile(r"^(SCAN \w+|SEARCH \w+ .*\(team=\?\))")
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]:
+    path: Path = tmp_path_factory.mktemp("plans") / "rookery.db"
+    connection = open_connection(str(path), Patience(), 10)
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize("name", sorted(STATEMENTS.keys() - WHOLE_TEAM))
+def test_a_statement_finds_its_rows_by_an_index(ledger: apsw.Connection, name: str) -> None:
+    statement = STATEMENTS[name]
+    if not LARGE & set(re.findall(r"\w+", statement)):
+        return
+    params = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
+    plan = [row[3] for row in rows(ledger, f"EXPLAIN QUERY PLAN {statement}", params)]
+    walks = [line for line in plan if WALK.match(line) and "CONSTANT ROW" not in line and "VIRTUAL" not in line]
+    assert walks == [], plan
+
+
+def test_every_exception_is_a_statement() -> None:
+    assert STATEMENTS.keys() >= WHOLE_TEAM

@@ -1,0 +1,25 @@
+"""What the tests of the verbs share."""
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import ledger
+from tests.support.stage import Build, Stage
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Generator[Build]:
+    """Makes houses. Whatever a test did in them, nothing in their ledgers may be there by half."""
+    made: list[Stage] = []
+
+    def make(**more: Any) -> Stage:
+        made.append(Stage(tmp_path / f"ledger{len(made)}.db", **more))
+        return made[-1]
+
+    yield make
+    for stage in made:
+        assert ledger.faults(stage.store.location) == []
+        stage.close()

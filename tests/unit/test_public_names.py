@@ -1,0 +1,271 @@
+"""What people and programs rely on by name. A change here is a change of the contract, and is made on purpose."""
+
+import inspect
+import subprocess
+import sys
+import typing
+from typing import Any
+
+import pytest
+
+import rookery
+from rookery.core import errors
+from rookery.service import verbs
+from rookery.service.verbs import TABLE, Arg, Verb, parameters
+from tests.support.procs import environment
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+PUBLIC = words("""
+    Agent BadInput BudgetSpent CursorTooOld ForkedHandle LeaseLost Message NameTaken NotYours Receipt Refused RookError
+    SessionFenced StoreBusy StoreCorrupt StoreFull StoreReadOnly StoreUnusable Team TooLarge UnknownName Unreachable
+    __version__ connect
+""")
+
+VERBS = words("""
+    join leave rename status heartbeat activity who whois
+    send broadcast reply handoff escalate escalations inbox read ack archive thread receipts pending context search
+    feed events
+    health stats sweep export_mail import_mail
+""")
+
+READS = words("""
+    who whois escalations inbox thread receipts pending context search feed events health stats export_mail
+""")
+
+HANDLES = {
+    "Team": "join agent call who feed follow close",
+    "Agent": """call send broadcast handoff escalate inbox read ack reply archive pending search wait status rename
+        leave""",
+    "Message": "read ack reply",
+}
+FIELDS = {
+    "Receipt": "id status thread seq recipients replayed",
+    "Message": """id sender to type priority subject body state thread created_at seq reply_to expires_at asks group
+        tags attachments payload context first_contact""",
+}
+
+
+# --- the package ------------------------------------------------------------------------------------------------------
+
+
+def test_the_public_names() -> None:
+    assert sorted(rookery.__all__) == sorted(PUBLIC) == sorted(dir(rookery))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(rookery, name) is not None
+
+
+def test_no_other_name_is_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        getattr(rookery, "nothing")  # noqa: B009
+
+
+def test_every_error_is_public() -> None:
+    defined = {
+        name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, errors.RookError)
+    }
+    assert defined <= set(PUBLIC)
+
+
+@pytest.mark.parametrize("name", sorted(HANDLES))
+def test_the_methods_of_the_handles(name: str) -> None:
+    handle = getattr(rookery, name)
+    public = {key for key, value in vars(handle).items() if inspect.isfunction(value) and not key.startswith("_")}
+    assert set(HANDLES[name].split()) <= public
+
+
+@pytest.mark.parametrize("name", sorted(FIELDS))
+def test_the_fields_of_the_handles(name: str) -> None:
+    assert set(FIELDS[name].split()) <= set(getattr(rookery, name).__dataclass_fields__)
+
+
+def test_importing_the_package_imports_nothing_of_it() -> None:
+    program = "import sys, rookery; print(sorted(name for name in sys.modules if name.startswith('rookery')))"
+    told = subprocess.run(
+        [sys.executable, "-c", program], env=environment(), check=True, capture_output=True, text=True
+    ).stdout
+    assert told.strip() == "['rookery']"
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+TREE: dict[str, tuple[str, str, int, int]] = {
+    # class: parent, code, exit code, HTTP status
+    "BadInput": ("RookError", "BAD_INPUT", 2, 422),
+    "TooLarge": ("BadInput", "TOO_LARGE", 2, 413),
+    "Refused": ("RookError", "REFUSED", 1, 409),
+    "UnknownName": ("Refused", "UNKNOWN_NAME", 1, 404),
+    "NameTaken": ("Refused", "NAME_TAKEN", 1, 409),
+    "SessionFenced": ("Refused", "SESSION_FENCED", 1, 403),
+    "NotYours": ("Refused", "NOT_YOURS", 1, 403),
+    "BudgetSpent": ("Refused", "BUDGET_SPENT", 1, 429),
+    "CursorTooOld": ("Refused", "CURSOR_TOO_OLD", 1, 409),
+    "Unreachable": ("RookError", "UNREACHABLE", 3, 503),
+    "StoreBusy": ("Unreachable", "STORE_BUSY", 3, 503),
+    "StoreFull": ("Unreachable", "STORE_FULL", 3, 503),
+    "StoreReadOnly": ("Unreachable", "STORE_READ_ONLY", 3, 503),
+    "StoreCorrupt": ("Unreachable", "STORE_CORRUPT", 3, 503),
+    "StoreUnusable": ("Unreachable", "STORE_UNUSABLE", 3, 503),
+    "ForkedHandle": ("RookError", "FORKED_HANDLE", 2, 500),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TREE))
+def test_the_tree_of_errors(name: str) -> None:
+    error = getattr(errors, name)
+    assert (error.__base__.__name__, error.code, error.exit_code, error.http_status) == TREE[name]
+
+
+def test_the_shape_of_an_error() -> None:
+    error = errors.Refused("No.", "Do this.", code="BECAUSE", horizon=3)
+    assert error.as_dict() == {"error": {"code": "BECAUSE", "message": "No.", "hint": "Do this.", "horizon": 3}}
+    assert errors.Refused("No.").as_dict() == {"error": {"code": "REFUSED", "message": "No."}}
+
+
+# --- the table of verbs -----------------------------------------------------------------------------------------------
+
+
+def test_the_verbs() -> None:
+    assert [verb.name for verb in TABLE] == VERBS
+
+
+def test_the_verbs_that_only_read() -> None:
+    assert [verb.name for verb in TABLE if not verb.writes] == READS
+
+
+@pytest.fixture(params=TABLE, ids=lambda verb: verb.name)
+def verb(request: pytest.FixtureRequest) -> Verb:
+    return request.param
+
+
+def test_the_place_of_a_verb_loads(verb: Verb) -> None:
+    function = verb.load()
+    assert inspect.isfunction(function)
+    assert verb.place == f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+
+
+def test_a_verb_says_what_it_does(verb: Verb) -> None:
+    assert 10 < len(verb.help) < 100
+    assert verb.help[0].isupper()
+    assert not verb.help.endswith(".")
+    assert verb.who in ("anyone", "agent", "person")
+
+
+def test_a_verb_takes_its_transaction_first(verb: Verb) -> None:
+    first, *_ = inspect.signature(verb.load()).parameters
+    assert first == "tx"
+
+
+def test_every_argument_is_explained(verb: Verb) -> None:
+    hints = typing.get_type_hints(verb.load(), include_extras=True)
+    for name in list(inspect.signature(verb.load()).parameters)[1:]:
+        assert hasattr(hints[name], "__metadata__"), f"{verb.name}: {name} has no Arg"
+        (arg,) = hints[name].__metadata__
+        assert isinstance(arg, Arg)
+        assert arg.help, f"{verb.name}: {name} is not explained"
+        assert not arg.help.endswith(".")
+
+
+def test_the_signature_is_read_as_python_reads_it(verb: Verb) -> None:
+    """`parameters` reads it by hand; `inspect` is the authority."""
+    function = verb.load()
+    _tx, *told = inspect.signature(function).parameters.values()
+    found = parameters(function)
+    assert [p.name for p in found] == [p.name for p in told]
+    assert [p.required for p in found] == [p.default is inspect.Parameter.empty for p in told]
+    for mine, theirs in zip(found, told, strict=True):
+        assert mine.default == (None if mine.required else theirs.default)
+
+
+def test_defaults_fit_their_own_types(verb: Verb) -> None:
+    function = verb.load()
+    given = {p.name: p.default for p in parameters(function) if not p.required}
+    needed: dict[str, Any] = {p.name: _example(p.type) for p in parameters(function) if p.required}
+    verbs.check(function, given | needed)
+
+
+def _example(kind: Any) -> Any:
+    return {str: "x", int: 1, bool: True}.get(kind, [] if typing.get_origin(kind) is list else {})
+
+
+def test_no_two_arguments_of_a_verb_share_a_flag(verb: Verb) -> None:
+    flags = [p.arg.flag for p in parameters(verb.load()) if p.arg.flag]
+    flags += [f"--{p.name.replace('_', '-')}" for p in parameters(verb.load())]
+    assert len(flags) == len(set(flags))
+
+
+def test_choices_hold_the_default(verb: Verb) -> None:
+    for p in parameters(verb.load()):
+        if p.arg.choices and p.default:
+            assert p.default in p.arg.choices
+
+
+# --- calls through the table ------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_verb() -> None:
+    with pytest.raises(errors.UnknownName) as caught:
+        verbs.find("sned")
+    assert caught.value.code == "UNKNOWN_VERB"
+    assert "send" in caught.value.hint
+
+
+SEND = {"to": ["a"], "subject": "s"}
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        ({**SEND, "prioritty": "high"}, "priority"),
+        ({"to": ["a"]}, "subject"),
+        ({}, "to, subject"),
+        ({**SEND, "to": "a"}, "to"),
+        ({**SEND, "to": [1]}, "to"),
+        ({**SEND, "subject": None}, "subject"),
+        ({**SEND, "subject": b"s"}, "subject"),
+        ({**SEND, "payload": []}, "payload"),
+        ({**SEND, "payload": '{"a": 1}'}, "payload"),
+        ({**SEND, "expires": "2h"}, "expires"),
+        ({**SEND, "expires": 1.5}, "expires"),
+        ({**SEND, "expires": True}, "expires"),
+        ({**SEND, "asks": "yes"}, "asks"),
+        ({**SEND, "asks": 1}, "asks"),
+        ({**SEND, "tags": "one"}, "tags"),
+        ({**SEND, "tags": [None]}, "tags"),
+    ],
+)
+def test_wrong_arguments_are_named(args: dict[str, Any], word: str) -> None:
+    with pytest.raises(errors.BadInput) as caught:
+        verbs.check(verbs.find("send").load(), args)
+    assert word in f"{caught.value.message} {caught.value.hint}"
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        ({**SEND, "subject": "half \ud800"}, "subject"),
+        ({**SEND, "subject": "a\0b"}, "subject"),
+        ({**SEND, "to": ["a", "b\ud800"]}, "to"),
+        ({**SEND, "expires": 1 << 63}, "expires"),
+        ({**SEND, "expires": -(1 << 63) - 1}, "expires"),
+    ],
+)
+def test_what_no_store_can_hold_is_refused_at_the_door(args: dict[str, Any], word: str) -> None:
+    """Half a character and numbers beyond 64 bits would fail deep inside, without a sentence."""
+    with pytest.raises(errors.BadInput) as caught:
+        verbs.check(verbs.find("send").load(), args)
+    assert word in caught.value.message
+
+
+def test_right_arguments_pass() -> None:
+    verbs.check(
+        verbs.find("send").load(),
+        {**SEND, "payload": {"a": [1, None]}, "context": None, "tags": ["x"], "expires": 5, "asks": False},
+    )
