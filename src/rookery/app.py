@@ -9,7 +9,7 @@ from rookery import config
 from rookery.client.local import LocalClient
 from rookery.core import names
 from rookery.core.caller import Caller
-from rookery.runtime import clock, folders, places, process
+from rookery.runtime import clock, folders, git, places, process
 
 if TYPE_CHECKING:
     from rookery.client.handles import Team
@@ -113,4 +113,10 @@ def connect(*, team: str | None = None, cwd: str | None = None, home: str | None
         environ.pop("ROOK_STORE", None)
     house = open_house(cwd=cwd or os.getcwd(), environ=environ, team=team)
     caller = house.caller(os.environ.get("ROOK_AGENT"))
-    return Team(house.client, caller, process=process.identify(os.getpid()), poll_s=house.settings["poll.s"])
+    return Team(
+        house.client,
+        caller,
+        process=process.identify(os.getpid()),
+        poll_s=house.settings["poll.s"],
+        branch=git.branch(house.cwd) or "",
+    )

@@ -81,7 +81,7 @@ SETTINGS: tuple[Setting, ...] = (
         "none minimal moderate chatty unlimited",
         "How many messages a session may send: 0, 2, 5, 10 or any number.",
     ),
-    _count("mail.inbox_limit", 20, "messages", 1, 10_000, "Messages that `rook inbox` shows."),
+    _count("mail.inbox_limit", 20, "messages", 1, 1_000, "Messages that `rook inbox` shows."),
     _count("mail.context_full", 5, "messages", 0, 1_000, "Messages that prompt context gives in full."),
     _count("mail.context_characters", 500, "characters", 1, 1_000_000, "Where a body in prompt context is cut."),
     _choice(
@@ -397,7 +397,7 @@ def _refuse_key(name: str, source: str, known: Sequence[str] = ()) -> NoReturn:
     near = seeds.get(name.lower()) or _nearest(name, known or inside or list(_BY_NAME))
     raise BadInput(
         f"There is no setting {_shown(name)} ({source}). The nearest is {near}.",
-        "Correct or remove it; `rook config` lists all settings.",
+        "Correct or remove it; docs/settings.md lists them all.",
         code="UNKNOWN_SETTING",
         setting=name,
         source=source,
@@ -410,7 +410,7 @@ def _refuse_variable(key: str, known: Sequence[str]) -> NoReturn:
     near = PREFIX + near.upper()
     raise BadInput(
         f"There is no setting for the environment variable {_shown(key)[1:-1]}. The nearest is {near}.",
-        f"Unset it, or set {near}; `rook config` lists all settings.",
+        f"Unset it, or set {near}; docs/settings.md lists them all.",
         code="UNKNOWN_SETTING",
         setting=key,
         source=f"environment {key}",

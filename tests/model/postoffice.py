@@ -150,7 +150,7 @@ class PostOffice:
 
     def answered(self, who: str, original: Letter, everyone: bool) -> list[str]:
         if not everyone:
-            return [original.sender]
+            return list(original.copies) if original.sender == who else [original.sender]
         people = [name for name in self.people(original.thread) if name != who]
         return people or [original.sender]
 

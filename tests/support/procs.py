@@ -60,6 +60,11 @@ class Child:
     def signal(self, number: int) -> None:
         self._process.send_signal(number)
 
+    def stop(self) -> None:
+        """SIGSTOP, and it has stopped."""
+        self.signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED)
+
     def kill(self) -> list[Any]:
         """SIGKILL, and everything it had said that was not heard yet. A line cut short was not said."""
         self._process.kill()

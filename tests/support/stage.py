@@ -45,6 +45,7 @@ class Stage:
         self.settings = config.load(environ={}, user_file=None, repo_file=None, flags=flags)
         self.client = LocalClient(self.store, self.bell, self, team)
         self._pids = 1000
+        self._joined: dict[str, tuple[int, str]] = {}
 
     @property
     def boot(self) -> str:
@@ -53,7 +54,9 @@ class Stage:
     # -- calling -----------------------------------------------------------------------------------------------------
 
     def caller(self, agent: str | None = None, **more: Any) -> Caller:
-        return Caller(**{"agent": agent, "host": HOST, "boot": BOOT, "cwd": "/work", **more})
+        """Someone who says a name calls from beneath the process that joined under it, as commands do."""
+        above = {"lineage": (self._joined[agent.lower()],)} if agent and agent.lower() in self._joined else {}
+        return Caller(**{"agent": agent, "host": HOST, "boot": BOOT, "cwd": "/work", **above, **more})
 
     def call(self, verb: str, as_: str | Caller | None = None, **args: Any) -> Any:
         caller = as_ if isinstance(as_, Caller) else self.caller(as_)
@@ -69,8 +72,10 @@ class Stage:
     def join(
         self, name: str = "", *, process: tuple[int, str] | None = None, cwd: str = "/work", **args: Any
     ) -> dict[str, Any]:
-        caller = self.caller(process=process or self.process(), cwd=cwd)
-        return self.call("join", caller, name=name, **args)
+        process = process or self.process()
+        joined = self.call("join", self.caller(process=process, cwd=cwd), name=name, **args)
+        self._joined[joined["name"].lower()] = process
+        return joined
 
     def join_all(self, *names: str) -> None:
         for name in names:

@@ -67,21 +67,23 @@ def fork_writer(home: str, name: str) -> tuple[int, int]:
 # --- the conductor ----------------------------------------------------------------------------------------------------
 
 
-def conduct(home: str, cycles: int, writers: int, longest_ms: int, seed: int, new_home_every: int) -> None:
+def conduct(home: str, cycles: int, writers: int, longest_ms: float, seed: int, new_home_every: int) -> None:
     """Round after round: start writers, kill all of them after a random while, look at what they left."""
     os.makedirs(home)
     _rehearse(f"{home}/rehearsal")
     chance = random.Random(seed)
     sent: set[str] = set()
     acked: set[str] = set()
-    kills = 0
-    told = 0
+    kills = told = 0
+    here = home
     for cycle in range(cycles):
         if cycle % new_home_every == 0:  # so that some die while they make the database
             here = f"{home}/{cycle}"
             sent.clear()
             acked.clear()
         words, problems = _round(here, writers, chance, longest_ms)
+        # On a busy machine a writer needs longer to get anywhere: some must die early, and some in the midst of work.
+        longest_ms = min(longest_ms * 1.25, 2_000) if len(words) < 3 * writers else max(longest_ms * 0.8, 10)
         kills += writers
         told += len(words)
         for what, id in words:
@@ -106,7 +108,7 @@ def _rehearse(home: str) -> None:
         me.escalate("x")
 
 
-def _round(home: str, writers: int, chance: random.Random, longest_ms: int) -> tuple[list[list[str]], list[str]]:
+def _round(home: str, writers: int, chance: random.Random, longest_ms: float) -> tuple[list[list[str]], list[str]]:
     started = [fork_writer(home, f"w{number}") for number in range(writers)]
     heard = _listen([ear for _, ear in started], chance.uniform(0, longest_ms) / 1000)
     for pid, _ in started:
@@ -158,8 +160,7 @@ def conduct_liars(home: str, cycles: int, writers: int, longest_ms: int, seed: i
 def do_one_thing(home: str, deed: str, point: str = "", id: str = "") -> None:
     """Join, then do one thing; with `point`, die there. What is said is what the caller would have been told."""
     team = house(home)
-    if deed != "join":
-        me = team.join("ada", takeover=True)
+    me = team.join("ada", takeover=True) if deed != "join" else team.agent("ada")
     if point:
         faults.arm(point, die)
     if deed == "join":

@@ -364,7 +364,27 @@ def test_a_leader_escalates_to_the_person(build: Build) -> None:
     stage = build(leader="Boss")
     stage.join("boss")
     assert stage.call("escalate", "boss", title="x")["to"] == "user"
-    assert stage.call("escalate", None, title="x")["to"] == "Boss"
+    assert stage.call("escalate", None, title="x")["to"] == "boss"
+
+
+def test_an_escalation_does_not_strand_with_a_leader_who_is_not_there(build: Build) -> None:
+    stage = build(leader="Ghost")
+    stage.join("ada")
+    sent = stage.call("escalate", "ada", title="x")
+    assert [each["name"] for each in sent["recipients"]] == ["Ghost", "user"]
+    assert build(team="other").call("escalate", None, title="x")["level"] == "person"
+
+
+def test_an_escalation_is_read_and_answered_by_its_own_id(stage: Stage) -> None:
+    id = stage.call("escalate", "ada", title="Which one?")["escalation"]
+    assert stage.call("read", None, id=id)["subject"] == "Escalation: Which one?"
+    assert stage.call("reply", None, id=id, body="The second.")["closed"] == id
+
+
+def test_a_word_more_goes_to_those_who_got_the_first(stage: Stage) -> None:
+    id = stage.send("ada", ["bob", "cat"], "First")["id"]
+    more = stage.call("reply", "ada", id=id, body="And another thing")
+    assert [each["name"] for each in more["recipients"]] == ["bob", "cat"]
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,9 @@ def test_renaming(stage: Stage) -> None:
     stage.send("bob", "ada", "To ada")
     assert stage.call("rename", held(stage, joined), name="eve") == {"name": "eve", "was": "ada"}
     assert stage.subjects("eve") == ["To ada"]
-    assert stage.refused("inbox", "ada").code == "UNKNOWN_AGENT"
+    assert stage.refused("whois", "bob", name="ada").hint == "ada is now eve."
+    assert stage.call("inbox", "ada")["agent"] == "eve", "whoever speaks by the old name is still the same agent"
+    assert stage.refused("rename", held(stage, joined), name="eve").code == "SAME_NAME"
     assert stage.inbox("bob", all=True) == []
     assert stage.call("inbox", held(stage, joined))["agent"] == "eve"
 
@@ -254,6 +256,29 @@ def test_renaming_to_a_name_that_is_taken(stage: Stage) -> None:
     error = stage.refused("rename", "ada", name="BOB")
     assert error.code == "NAME_TAKEN"
     assert stage.call("rename", "ada", name="Ada")["name"] == "Ada"
+
+
+def test_the_old_name_is_free_for_someone_new(stage: Stage) -> None:
+    joined = stage.join("ada")
+    stage.call("rename", held(stage, joined), name="eve")
+    assert stage.join("ada")["arrival"] == "fresh"
+    assert stage.call("inbox", "ada")["agent"] == "ada"
+
+
+def test_a_live_session_elsewhere_is_not_ended_or_renamed_by_saying_its_name(stage: Stage) -> None:
+    stage.join("ada")
+    elsewhere = stage.caller("ada", lineage=(stage.process(),))
+    assert stage.refused("leave", elsewhere).code == "NOT_YOUR_SESSION"
+    assert stage.refused("rename", elsewhere, name="eve").code == "NOT_YOUR_SESSION"
+
+
+def test_saying_the_name_is_no_way_round_a_takeover(stage: Stage) -> None:
+    first = stage.process()
+    stage.join("ada", process=first)
+    stage.join("ada", takeover=True)
+    put_out = stage.caller("ada", lineage=(first,))
+    assert stage.refused("inbox", put_out).code == "SESSION_FENCED"
+    assert stage.call("inbox", stage.caller("ada", lineage=(stage.process(),)))["agent"] == "ada"
 
 
 # --- who am I? --------------------------------------------------------------------------------------------------------

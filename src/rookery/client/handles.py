@@ -159,7 +159,16 @@ class Agent:
 class Team:
     """A team's ledger, from this process."""
 
-    def __init__(self, client: Client, caller: Caller, *, process: tuple[int, str] | None, poll_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        client: Client,
+        caller: Caller,
+        *,
+        process: tuple[int, str] | None,
+        poll_s: float = 1.0,
+        branch: str = "",
+    ) -> None:
+        self._branch = branch
         self.client = client
         self.name = client.team
         self.poll_s = poll_s
@@ -178,7 +187,8 @@ class Team:
     def join(self, name: str = "", *, takeover: bool = False, **more: Any) -> Agent:
         """Take a name. A second live holder is refused unless `takeover`; whoever is put out gets SessionFenced."""
         caller = self._caller._replace(process=self._process)
-        joined = self.client.call("join", {"name": name, "takeover": takeover, **more}, caller)
+        args = {"name": name, "takeover": takeover, "branch": self._branch, **more}
+        joined = self.client.call("join", args, caller)
         mine = self._caller._replace(agent=joined["name"], session=joined["session"])
         return Agent(self, joined["name"], mine, joined)
 

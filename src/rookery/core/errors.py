@@ -38,6 +38,10 @@ class RookError(Exception):
         self.http_status = http or type(self).http_status
         self.facts = facts
 
+    def __str__(self) -> str:
+        """With the hint: a traceback is read by people and agents too."""
+        return f"{self.message} {self.hint}".strip()
+
     def as_dict(self) -> dict[str, Any]:
         body: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.hint:

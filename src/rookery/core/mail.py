@@ -214,10 +214,8 @@ def check_tags(tags: Sequence[str]) -> list[str]:
 
 
 def check_size(written: Draft, limit: int) -> None:
-    size = sum(
-        len(part.encode())
-        for part in (written.body, written.payload, written.context, written.attachments, written.tags)
-    )
+    parts = (written.payload, written.context, written.attachments, written.tags)
+    size = max(len(written.body.encode()), sum(len(part.encode()) for part in parts))
     if size > limit:
         raise errors.TooLarge(
             f"The message has {size:,} bytes; {limit:,} are allowed.",

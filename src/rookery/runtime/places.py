@@ -185,11 +185,24 @@ def _person(environ: Mapping[str, str]) -> str:
 def prepare_home(home: str) -> None:
     """Makes the home and its folders, 0700 under any umask. Two looks when they are there already."""
     home = os.path.normpath(home)  # with a slash at its end, lstat would follow a symlink
-    _make_private(home)
+    if not _is_private(home):
+        _refuse_shared(home)
+        _make_private(home)
     if _is_private(os.path.join(home, FOLDERS[-1])):
         return
     for folder in FOLDERS:
         _make_private(os.path.join(home, folder))
+
+
+def _refuse_shared(home: str) -> None:
+    """A folder that holds other things is not made ours: closing it to others would take those away from them."""
+    try:
+        seen = os.lstat(home)
+        held = os.listdir(home) if stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() else []
+    except (OSError, ValueError):
+        return  # making it private names the trouble
+    if held and not {"rookery.db", "backups", *FOLDERS} & set(held):
+        raise _unusable(home, "holds other things", "Give Rookery a folder of its own")
 
 
 def create_private(path: str) -> None:
@@ -271,9 +284,9 @@ def _unusable(path: str, why: str, hint: str) -> StoreUnusable:
 def _is_private(folder: str) -> bool:
     try:
         seen = os.lstat(folder)
-    except OSError:
+    except (OSError, ValueError):
         return False
-    return stat.S_ISDIR(seen.st_mode) and not seen.st_mode & 0o077
+    return stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() and not seen.st_mode & 0o077
 
 
 def _lstat(path: str) -> os.stat_result | None:

@@ -3,6 +3,8 @@
 from typing import Annotated, Any
 
 from rookery.core import errors, mail, names, text, times
+from rookery.core.presence import Liveness
+from rookery.store.port import Row
 
 from . import post
 from .tx import Tx
@@ -27,7 +29,8 @@ def escalate(
         raise errors.BadInput("An escalation needs a title.", "One line that says what is wrong.")
     sender = tx.me()
     leader = tx.settings["leader"]
-    to = leader if level == "leader" and leader and names.key(leader) != names.key(sender["name"]) else names.PERSON
+    if level == "leader" and (not leader or names.key(leader) == sender["key"]):
+        level = "person"  # nobody stands between
     number = tx.one("raise_counter", name="escalation")
     assert number is not None
     id = f"ESC-{times.iso(tx.wall)[:10].replace('-', '')}-{number['value']:04d}"
@@ -39,8 +42,9 @@ def escalate(
         attachments=[], tags=["escalation"], expires_at=None, asks=True, now=tx.now,
         limit=tx.settings["mail.body_limit"],
     )  # fmt: skip
-    recipient = tx.find_agent(to) or tx.make_agent(to)
-    sent = post.deliver(tx, sender, draft, post.Recipients([recipient], to, "", {}))
+    recipients = _recipients(tx, level, leader)
+    to = ", ".join(row["name"] for row in recipients)
+    sent = post.deliver(tx, sender, draft, post.Recipients(recipients, to, "", {}))
     tx.run(
         "new_escalation", id=id, title=title, reason=reason, level=level, priority=draft.priority,
         raised_by=sender["id"], at=tx.wall, message=sent["id"],
@@ -49,6 +53,15 @@ def escalate(
     tx.beat()
     sent.update(escalation=id, level=level, to=to)
     return sent
+
+
+def _recipients(tx: Tx, level: str, leader: str) -> list[Row]:
+    """The leader; and the person, where there is no leader or nobody sits in its chair just now."""
+    person = tx.find_agent(names.PERSON) or tx.make_agent(names.PERSON)
+    if level == "person":
+        return [person]
+    chief = tx.find_agent(leader) or tx.make_agent(leader)
+    return [chief] if tx.liveness(chief) is Liveness.LIVE else [chief, person]
 
 
 def listed(

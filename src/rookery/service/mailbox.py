@@ -8,7 +8,7 @@ from rookery.core import search as searching
 from rookery.store.port import Row
 
 from . import cards
-from .post import PRIORITIES, unknown_message
+from .post import PRIORITIES, message_id_of, unknown_message
 from .tx import Tx
 from .verbs import Arg
 
@@ -109,7 +109,7 @@ def read(
 
 def _mine(tx: Tx, me: Row, id: str) -> tuple[Row, Row | None]:
     """A message I may see: in my mailbox, sent by me, or anything if I am the person."""
-    message = tx.one("message_by_id", id=id)
+    message = tx.one("message_by_id", id=message_id_of(tx, id))
     if message is None:
         raise unknown_message(id)
     delivery = tx.one("delivery", agent=me["id"], message=message["n"])

@@ -79,8 +79,14 @@ def _welcome(tx: Tx, agent: Row, session: str, epoch: int, how: mesh.Arrival) ->
     return {
         "name": agent["name"], "team": tx.team, "session": session, "epoch": epoch, "arrival": how.value,
         "unread": waiting, "peers": [row["name"] for row in others[:50]],
-        "inherited": waiting if how in (mesh.Arrival.RETURN, mesh.Arrival.TAKEOVER) else 0,
+        "inherited": _left_behind(tx, agent) if how in (mesh.Arrival.RETURN, mesh.Arrival.TAKEOVER) else 0,
     }  # fmt: skip
+
+
+def _left_behind(tx: Tx, agent: Row) -> int:
+    """What the session before was given and never acknowledged, read or not: it is the new session's to deal with."""
+    row = tx.one("unacknowledged", agent=agent["id"])
+    return row["waiting"] if row else 0
 
 
 def is_live_row(tx: Tx, row: Row) -> bool:
@@ -117,7 +123,7 @@ def _bound_here(tx: Tx) -> str:
 
 
 def leave(tx: Tx) -> dict[str, Any]:
-    me = my_agent(tx)
+    me = my_own_session(tx)
     tx.run("end_session", session=me["session"], reason="left")
     tx.run("agent_left", id=me["id"])
     tx.event("leave", me["name"])
@@ -134,15 +140,32 @@ def my_agent(tx: Tx) -> Row:
     return me
 
 
-def rename(tx: Tx, name: Annotated[str, Arg("the new name", positional=True)]) -> dict[str, Any]:
+def my_own_session(tx: Tx) -> Row:
+    """What ends or renames a live session is done by that session; one that is gone anyone may clear away."""
     me = my_agent(tx)
+    if is_live_row(tx, me) and not tx.is_mine(me):
+        raise errors.NotYours(
+            f"{me['name']} is live in another process.",
+            f"`rook join {me['name']} --takeover` makes it yours first.",
+            code="NOT_YOUR_SESSION",
+        )
+    return me
+
+
+def rename(tx: Tx, name: Annotated[str, Arg("the new name", positional=True)]) -> dict[str, Any]:
+    me = my_own_session(tx)
     name = names.check_new_name(name)
     taken = tx.find_agent(name)
     if taken is not None and taken["id"] != me["id"]:
         raise errors.NameTaken(
             f"{taken['name']} is another agent of this team.", "Choose a name that nobody has: `rook who --all`."
         )
+    if name == me["name"]:
+        raise errors.Refused(f"You are {name} already.", "`rook whois` shows how you are seen.", code="SAME_NAME")
     tx.run("rename_agent", id=me["id"], name=name, key=names.key(name))
+    tx.run("forget_former_name", key=names.key(name))
+    if names.key(name) != me["key"]:
+        tx.run("keep_former_name", key=me["key"], agent=me["id"])
     tx.event("rename", name, target=me["name"], preview=f"{me['name']} is now {name}")
     tx.ring(me["name"])
     tx.beat()

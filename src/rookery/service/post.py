@@ -121,6 +121,7 @@ def reply(
 ) -> dict[str, Any]:
     sender = tx.me()
     original = _conversation(tx, sender, id)
+    id = original["id"]
     subject = (
         original["subject"] if original["subject"].lower().startswith("re:") else f"Re: {original['subject']}"[:500]
     )
@@ -214,7 +215,8 @@ def deliver(
     for each in told:
         if each["name"] in recipients.reasons:
             each["chosen"] = recipients.reasons[each["name"]]
-    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": told}
+    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": told,
+                              "from": sender["name"]}  # fmt: skip
     tx.after.append(lambda heard: _tell_wake(tx, told, recipients.rows, heard))
     return result
 
@@ -283,7 +285,7 @@ def _thread_root(tx: Tx, reference: str) -> str:
 
 def _conversation(tx: Tx, sender: Row, id: str) -> Row:
     """The message to answer. Whoever takes no part in its thread would answer something it was never told."""
-    original = tx.one("message_by_id", id=id)
+    original = tx.one("message_by_id", id=message_id_of(tx, id))
     if original is None:
         raise unknown_message(id)
     if sender["name"] == names.PERSON or tx.caller.open_addresses:
@@ -295,6 +297,8 @@ def _conversation(tx: Tx, sender: Row, id: str) -> Row:
 
 
 def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:
+    if not everyone and original["sender"] == sender["id"]:  # a word more to those who got the first one
+        return [row["name"] for row in tx.all("deliveries_of", message=original["n"])]
     if not everyone:
         return [original["sender_name"]]
     people = [row["name"] for row in tx.all("thread_people", thread=original["thread"])]
@@ -401,6 +405,14 @@ def _choose(tx: Tx, sender: Row, role: str) -> tuple[str, str]:
 
 
 # -- idempotency -------------------------------------------------------------------------------------------------
+
+
+def message_id_of(tx: Tx, id: str) -> str:
+    """The message behind an id: an escalation is read and answered through the message that carries it."""
+    if not id.startswith("ESC-"):
+        return id
+    row = tx.one("escalation", id=id)
+    return row["message"] if row else id
 
 
 def unknown_message(id: str) -> errors.UnknownName:

@@ -83,7 +83,8 @@ def _card(tx: Tx, row: Row, recent: Mapping[str, int]) -> dict[str, Any]:
         "status": presence.status(
             live=live, activity_at=row["activity_at"], now=tx.now, has_work=bool(row["task"]), thresholds=thresholds(tx)
         ),
-        "live": live, "liveness": verdict, "message": said, "task": row["task"], "spec": row["spec"],
+        "live": live, "liveness": verdict.value if verdict else None, "message": said, "task": row["task"],
+        "spec": row["spec"],
         "unread": row["unread"], "program": row["program"], "model": row["model"], "branch": row["branch"],
         "cwd": row["cwd"], "host": row["host"], "pid": row["pid"], "started": row["started"], "boot": row["boot"],
         "session": row["session"], "epoch": row["epoch"], "coordination": row["coordination"],

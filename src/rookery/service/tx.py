@@ -108,6 +108,7 @@ class Tx:
         if not self._db.writable:
             return {**_NOBODY, "name": name, "key": names.key(name)}
         person = name == names.PERSON
+        self.run("forget_former_name", key=names.key(name))
         self.one(
             "new_agent", name=name, key=names.key(name), role=role or self.world.directory.role(name),
             is_human=int(is_human or person),
@@ -118,7 +119,8 @@ class Tx:
 
     def unknown(self, name: str) -> errors.UnknownName:
         known = [row["name"] for row in self.all("agent_names")]
-        near = names.did_you_mean(name, known)
+        former = self.one("former_name", key=names.key(name))
+        near = f"{name} is now {former['name']}." if former else names.did_you_mean(name, known)
         return errors.UnknownName(
             f"No agent named {name} in team {self.team}.",
             near or "`rook who --all` lists the names; `rook join NAME` makes one.",
@@ -157,18 +159,39 @@ class Tx:
         name = self.caller.agent
         if not name or name == names.PERSON:
             return self._person() if name else None
-        row = self.find_agent(names.check_address(name))
+        row = self.find_agent(names.check_address(name)) or self._renamed(name)
+        if row is not None:
+            self._refuse_fenced(row)
         if row is None and (self.caller.open_addresses or self.world.directory.is_defined(name)):
             return self.make_agent(name)
         if row is None:
             raise self.unknown(name)
         return row
 
+    def _renamed(self, name: str) -> Row | None:
+        former = self.one("former_name", key=names.key(name))
+        return self.find_agent(former["name"]) if former else None
+
+    def _refuse_fenced(self, agent: Row) -> None:
+        """A name said aloud is no way round a takeover: whoever was put out stays out until it joins again."""
+        for pid, started in self.caller.lineage:
+            bound = self._bound(pid, started)
+            mine = [row for row in bound if names.key(row["name"]) == agent["key"]]
+            if mine and mine[0]["end_reason"] == "taken over":
+                raise mesh.fenced(agent["name"], "taken over")
+
+    def _bound(self, pid: int, started: str) -> list[Row]:
+        return self.all("sessions_of_process", pid=pid, started=started, boot=self.caller.boot, host=self.caller.host)
+
+    def is_mine(self, agent: Row) -> bool:
+        """Does this very session call, or a process beneath the one it is bound to?"""
+        if agent["pid"] is None or self.caller.session == agent["session"]:
+            return True
+        return (agent["pid"], agent["started"]) in self.caller.lineage
+
     def _by_process(self) -> Row | None:
         for pid, started in self.caller.lineage:
-            bound = self.all(
-                "sessions_of_process", pid=pid, started=started, boot=self.caller.boot, host=self.caller.host
-            )
+            bound = self._bound(pid, started)
             current = [row for row in bound if row["ended_at"] is None and row["session"] == row["id"]]
             if len(current) > 1:
                 raise errors.BadInput(

@@ -115,7 +115,7 @@ def health(tx: Tx) -> dict[str, Any]:
     if states.get("failed"):
         concerns.append({"what": f"failed messages: {states['failed']}", "do": "rook inbox --open shows yours"})
     if gone:
-        concerns.append({"what": f"gone without leaving: {', '.join(gone[:5])}", "do": "rook who --all"})
+        concerns.append({"what": f"gone without leaving: {', '.join(gone[:5])}", "do": f"rook --as {gone[0]} leave"})
     if oldest and tx.now - oldest["created_at"] > DAY_MS:
         waited = times.ago(tx.now - oldest["created_at"])
         concerns.append(

@@ -192,7 +192,7 @@ def _input_output(path: str, error: apsw.Error) -> errors.RookError:
     # Not "nothing was changed": after a failed fsync nobody knows what the disk kept.
     return errors.Unreachable(
         f"{path} could not be read or written ({error}).",
-        "Check the disk, its quota and your file size limit (ulimit -f), then try again; `rook doctor` looks at the store.",
+        "Check the disk, its quota and your file size limit (ulimit -f); `rook doctor` looks at the store.",
     )
 
 

@@ -50,6 +50,13 @@ def bell_folder(home: str) -> str:
     return os.path.join(base, f"rookery-{os.getuid()}-{zlib.crc32(os.fsencode(folder)):08x}")
 
 
+def make_folder(folder: str) -> None:
+    """`run/bell` of a home that exists; a home itself is made elsewhere, or was refused."""
+    home = os.path.dirname(os.path.dirname(folder))
+    if os.path.isdir(home) and not os.path.islink(home):
+        os.makedirs(folder, 0o700, exist_ok=True)
+
+
 def is_private(folder: str) -> bool:
     """Ours, a real directory, closed to others: someone may have made it first, in /tmp."""
     try:
@@ -64,7 +71,7 @@ class DatagramListener:
         self._socket: socket.socket | None = None
         self.path = os.path.join(folder, f"{label(team)}.{label(name)}.{os.getpid()}.{os.urandom(3).hex()}")
         try:
-            os.makedirs(folder, 0o700, exist_ok=True)
+            make_folder(folder)
             if is_private(folder):
                 self._socket = self._bind()
         except OSError:

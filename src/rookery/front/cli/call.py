@@ -52,7 +52,7 @@ class Desk:
     def caller(self, **more: Any) -> Caller:
         """Who calls: by name, else by the processes above this one."""
         name = self.options.agent or self.call.environ.get("ROOK_AGENT") or None
-        lineage = () if name else tuple((each[0].pid, each[0].started) for each in self.chain)
+        lineage = tuple((each[0].pid, each[0].started) for each in self.chain)
         return self.house.caller(name, lineage=lineage, **more)
 
     def verb(self, name: str, args: Mapping[str, Any], **more: Any) -> Any:

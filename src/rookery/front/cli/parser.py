@@ -10,6 +10,7 @@ from rookery.service.verbs import Parameter, Verb, parameters
 
 from .call import Call
 
+KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN"}
 STDIN_ARGUMENTS = ("body", "notes")
 
 
@@ -38,7 +39,11 @@ class Parser(argparse.ArgumentParser):
         shared.add_argument("-h", "--help", dest="wants_help", action="store_true", help="show this help")
 
     def error(self, message: str) -> NoReturn:
-        raise errors.BadInput(f"{self.prog}: {message}.", f"{self.prog} --help", code="USAGE")
+        needed = [_written(action) for action in self._actions if action.required]
+        hint = f"It needs {' '.join(needed)}. " if needed and "required" in message else ""
+        if "expected one argument" in message:
+            hint = "A value that begins with a dash is joined to its flag: --flag=-value. "
+        raise errors.BadInput(f"{self.prog}: {message}.", f"{hint}`{self.prog} --help` tells more.", code="USAGE")
 
     def read(self, argv: Sequence[str]) -> dict[str, Any] | None:
         """The arguments, or None if help is wanted (wherever it stands, whatever else is wrong)."""
@@ -69,6 +74,11 @@ class Parser(argparse.ArgumentParser):
         return any(action.nargs == "+" for action in self._get_positional_actions())
 
 
+def _written(action: argparse.Action) -> str:
+    shown = str(action.metavar or action.dest.upper())
+    return f"{action.option_strings[0]} {shown}" if action.option_strings else shown
+
+
 def visible(verb: Verb) -> list[Parameter]:
     return [p for p in parameters(verb.load()) if not p.arg.hidden]
 
@@ -94,7 +104,7 @@ def _add(parser: Parser, parameter: Parameter) -> None:
     elif kind is list:
         options |= {"action": "append", "metavar": parameter.arg.metavar or "X"}
     elif "choices" not in options:
-        options["metavar"] = parameter.arg.metavar or parameter.name.upper()
+        options["metavar"] = parameter.arg.metavar or KINDS.get(parameter.arg.kind) or parameter.name.upper()
     if kind is int and not parameter.arg.kind:
         options["type"] = int
     parser.add_argument(

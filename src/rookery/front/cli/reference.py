@@ -42,7 +42,7 @@ def _section(command: Command) -> Iterator[str]:
 
 
 def _row(action: argparse.Action) -> str:
-    shown = action.metavar or ("|".join(action.choices) if action.choices else action.dest.upper())
+    shown = action.metavar or ("/".join(action.choices) if action.choices else action.dest.upper())
     takes_value = action.nargs != 0
     names = ", ".join(f"`{flag}{f' {shown}' if takes_value else ''}`" for flag in action.option_strings) or f"`{shown}`"
     return f"| {names} | {(action.help or '').replace('%%', '%').replace('|', chr(92) + '|')} |"

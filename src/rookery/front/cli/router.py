@@ -56,7 +56,7 @@ COMMANDS = (
             extras=(Extra(("--list",), "show the escalations instead, open ones first"),)),
     Command("search", "mail"),
     Command("archive", "mail"),
-    Command("wait", "mail", "special.wait", "Block until mail comes, then show it", (
+    Command("wait", "mail", "special.wait", "Block until unread mail is there, then show it", (
         Extra(("--timeout",), "give up after so long (exit 1): seconds, or 5m", metavar="S"),
         Extra(("-p", "--priority"), "only for this priority or higher", metavar="PRIORITY"),
         Extra(("--from",), "only for mail from this agent", metavar="NAME"),

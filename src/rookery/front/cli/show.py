@@ -55,10 +55,18 @@ def help_page(rows: Iterable[tuple[str, str, str]], width: int, *, terminal: boo
     return render(Group(head, table, foot), width, terminal=terminal)
 
 
-def _table(*columns: str, **styles: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+# Columns that must stay whole: an id in two pieces can not be copied.
+WHOLE = {"id": 16, "to": 1, "state": 1, "status": 1, "priority": 6}
+
+
+def _table(*columns: str) -> Table:
+    """One line a row where it can be; what is long is cut, never an id."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1))
     for name in columns:
-        table.add_column(name, style=styles.get(name, ""), overflow="fold")
+        if name in ("what happened", "what it is", "from", "value", "setting"):
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=WHOLE.get(name))
     return table
 
 
@@ -68,6 +76,11 @@ def _say(*parts: str | tuple[str, str]) -> Text:
 
 def _clock(stamp: str | None) -> str:
     return f"{stamp[:10]} {stamp[11:19]}Z" if stamp else ""
+
+
+def _short(stamp: str) -> str:
+    """Month, day and minute: enough to tell which, short enough for a list."""
+    return f"{stamp[5:10]} {stamp[11:16]}Z"
 
 
 def _time(stamp: str) -> str:
@@ -82,16 +95,16 @@ def _join(result: dict[str, Any]) -> RenderableType:
     if result["arrival"] == "takeover":
         lines.append(_say("The session that held this name was put out."))
     if result["inherited"]:
-        lines.append(_say(f"{result['inherited']} messages were left for this name: `rook inbox`."))
+        lines.append(_say(f"Left for this name and never acknowledged: {result['inherited']}. `rook inbox --open`."))
     elif result["unread"]:
-        lines.append(_say(f"{result['unread']} messages wait: `rook inbox`."))
+        lines.append(_say(f"Mail that waits: {result['unread']}. `rook inbox`."))
     peers = ", ".join(result["peers"]) or "nobody else yet"
     lines.append(_say(("Here: ", "dim"), peers))
     return Group(*lines)
 
 
 def _leave(result: dict[str, Any]) -> RenderableType:
-    waiting = f" {result['unread']} unread messages keep waiting." if result["unread"] else ""
+    waiting = f" Unread mail keeps waiting: {result['unread']}." if result["unread"] else ""
     return _say((result["name"], "bold cyan"), f" left.{waiting}")
 
 
@@ -142,10 +155,10 @@ def _whois(result: dict[str, Any]) -> RenderableType:
 
 
 def _sent(result: dict[str, Any]) -> RenderableType:
-    said = "sent before" if result.get("replayed") else "sent"
+    said = f"{'sent before' if result.get('replayed') else 'sent'} as {result['from']}"
     head = [(result["id"], "bold"), f" {said}"]
     if result.get("escalation"):
-        head.append(f" as {result['escalation']}")
+        head.append(f": {result['escalation']}")
     if result.get("closed"):
         head.append(f", closes {result['closed']}")
     lines = [_say(*head)]
@@ -168,7 +181,7 @@ def _inbox(result: dict[str, Any]) -> RenderableType:
         table.add_row(
             m["id"], one_line(m["from"], 24), Text(one_line(m["subject"], 70), PRIORITY[m["priority"]]),
             Text(m["priority"], PRIORITY[m["priority"]]), m.get("label") or m["type"],
-            Text(m["state"], STATE[m["state"]]), Text(_clock(m["created_at"]), "dim"),
+            Text(m["state"], STATE[m["state"]]), Text(_short(m["created_at"]), "dim"),
         )  # fmt: skip
     more = " More wait: -n 100." if result["more"] else ""
     return Group(table, Text(f"`rook read ID`, `rook reply ID -m ...`, `rook ack ID`.{more}", "dim"))
@@ -190,7 +203,7 @@ def message(m: dict[str, Any]) -> RenderableType:
         if m[title]:
             parts.append(_say((f"{title}: ", "dim"), ", ".join(one_line(str(x), 80) for x in m[title])))
     for title in ("payload", "context"):
-        if m[title]:
+        if m[title] and not (title == "context" and m["type"] == "handoff"):  # its body tells it already
             parts.append(_say((f"{title}: ", "dim"), one_line(_json(m[title]), 400)))
     return Group(*parts)
 
@@ -202,8 +215,8 @@ def _json(value: Any) -> str:
 
 
 def _read(result: dict[str, Any]) -> RenderableType:
-    foot = f"`rook reply {result['id']} -m ...` answers, `rook ack {result['id']}` completes."
-    return Group(message(result), Text(foot, "dim"))
+    done = f", `rook ack {result['id']}` completes" if result.get("state") else ""
+    return Group(message(result), Text(f"`rook reply {result['id']} -m ...` answers{done}.", "dim"))
 
 
 def _steps(result: dict[str, Any]) -> RenderableType:
@@ -279,7 +292,7 @@ def _event(event: dict[str, Any]) -> Text:
     target = f" → {one_line(event['target'], 40)}" if event["target"] and event["type"] != "join" else ""
     preview = "" if event["preview"] == event["target"] else f"  {one_line(event['preview'], 80)}"
     return _say(
-        (f"{_time(event['at'])} ", "dim"), (f"{event['seq']:>6} ", "dim"),
+        (f"{_time(event['at'])}Z ", "dim"), (f"{event['seq']:>6} ", "dim"),
         (f"{event['type']:<18} ", EVENT.get(event["type"], "")), (one_line(event["actor"], 30), "bold"),
         target, preview,
     )  # fmt: skip
@@ -291,7 +304,7 @@ def event_line(event: dict[str, Any], width: int, *, terminal: bool) -> str:
 
 def _feed(result: dict[str, Any]) -> RenderableType:
     if not result["events"]:
-        return Text("Nothing has happened yet.", "dim")
+        return Text("Nothing has happened that this would show.", "dim")
     return Group(*(_event(event) for event in result["events"]))
 
 

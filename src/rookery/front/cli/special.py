@@ -21,7 +21,10 @@ def join(desk: Desk, read: dict[str, Any]) -> Reply:
     """Binds the agent program or shell above this process, so that later commands know who they are."""
     if read.pop("auto") and not auto_join_wanted(desk):
         return Reply()
-    read["name"] = read["name"] or desk.options.agent or desk.call.environ.get("ROOK_AGENT")
+    said = [name for name in (read["name"], desk.options.agent) if name is not None]
+    if "" in said or len({names.key(name) for name in said}) > 1:
+        raise errors.BadInput("Which name?", "`rook join NAME`, or no name at all for a new one.")
+    read["name"] = (said or [desk.call.environ.get("ROOK_AGENT")])[0]
     bound = process.binding(desk.chain)
     args = typed(desk, "join", read) | {"branch": git.branch(desk.call.cwd) or "", "resume": True}
     args.setdefault("program", next((name for identity, name, _ in desk.chain if identity == bound), ""))
@@ -104,10 +107,12 @@ def _stream(desk: Desk, first: list[dict[str, Any]], news: Iterator[dict[str, An
 def show_config(desk: Desk, read: dict[str, Any]) -> Reply:
     from rookery.config import SETTINGS
 
-    settings, asked = desk.house.settings, read["name"] or ""
+    asked = read["name"] or ""
+    settings = desk.house.settings
     chosen = [s for s in SETTINGS if not asked or s.name == asked or s.name.startswith(f"{asked}.")]
     if not chosen:
-        raise errors.UnknownName(f"No setting {asked!r}.", names.did_you_mean(asked, [s.name for s in SETTINGS]))
+        near = names.did_you_mean(asked, [s.name for s in SETTINGS]) or "`rook config` lists them all."
+        raise errors.UnknownName(f"No setting {asked!r}.", near)
     where = desk.house.places
     rows = [
         {"name": s.name, "value": settings[s.name], "unit": s.unit, "source": settings.source(s.name), "help": s.help}
@@ -132,6 +137,7 @@ def doctor(desk: Desk, _read: dict[str, Any]) -> Reply:
             checks.append(
                 {"check": look.__name__.removeprefix("_check_"), "ok": False, "seen": error.message, "do": error.hint}
             )
+            break  # what follows stands on this
     well = all(check["ok"] for check in checks)
     return answer(desk, "doctor", {"ok": well, "checks": checks}, code=0 if well else 1)
 
@@ -167,7 +173,10 @@ def _check_bell(desk: Desk) -> list[tuple[str, bool, str]]:
 
 
 def _check_identity(desk: Desk) -> list[tuple[str, bool, str]]:
-    return [("you are", True, desk.verb("pending", {})["agent"])]
+    try:
+        return [("you are", True, desk.verb("pending", {})["agent"])]
+    except errors.BadInput as error:  # several agents in one shell are no fault
+        return [("you are", error.code == "WHO_ARE_YOU", error.message)]
 
 
 def backup(desk: Desk, read: dict[str, Any]) -> Reply:

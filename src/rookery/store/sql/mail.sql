@@ -151,6 +151,11 @@ SELECT priority, count(*) AS waiting FROM deliveries
 WHERE team = :team AND agent = :agent AND state = 'unread' AND (expires_at IS NULL OR expires_at > :now)
 GROUP BY priority;
 
+-- name: unacknowledged
+-- What was handed to an agent and is still open: a new session of it takes this over.
+SELECT count(*) AS waiting FROM deliveries WHERE team = :team AND agent = :agent
+  AND (state = 'processing' OR (state IN ('unread', 'read') AND (expires_at IS NULL OR expires_at > :now)));
+
 -- name: unread_by_sender
 -- From whom unread mail waits.
 SELECT a.name, count(*) AS waiting FROM deliveries d JOIN agents a ON a.team = d.team AND a.id = d.sender
@@ -177,7 +182,7 @@ SELECT id, state FROM escalations WHERE team = :team AND message = :message;
 
 -- name: escalation
 -- One escalation by its id.
-SELECT id, state, title FROM escalations WHERE team = :team AND id = :id;
+SELECT id, state, title, message FROM escalations WHERE team = :team AND id = :id;
 
 -- name: escalations
 -- Open ones first, newest first.

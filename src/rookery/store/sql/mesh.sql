@@ -77,6 +77,19 @@ UPDATE agents SET left_at = :now WHERE team = :team AND id = :id;
 -- The address changes, the agent stays: its mail follows.
 UPDATE agents SET name = :name, key = :key WHERE team = :team AND id = :id;
 
+-- name: former_name
+-- Who was called that before.
+SELECT a.name FROM former_names f JOIN agents a ON a.team = f.team AND a.id = f.agent WHERE f.team = :team AND f.key = :key;
+
+-- name: keep_former_name
+-- Whoever looks for the old name is told the new one.
+INSERT INTO former_names (team, key, agent) VALUES (:team, :key, :agent)
+ON CONFLICT (team, key) DO UPDATE SET agent = excluded.agent;
+
+-- name: forget_former_name
+-- Someone lives under that name again.
+DELETE FROM former_names WHERE team = :team AND key = :key;
+
 -- name: beat
 -- Every verb is a heartbeat of the session that calls it.
 UPDATE sessions SET heartbeat_at = :now, activity_at = :now, stuck_told = 0

@@ -50,6 +50,13 @@ CREATE TABLE agents (
   UNIQUE (team, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE former_names (
+  team  INTEGER NOT NULL,
+  key   TEXT    NOT NULL,
+  agent INTEGER NOT NULL,
+  PRIMARY KEY (team, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE sessions (
   team           INTEGER NOT NULL,
   id             TEXT    NOT NULL,
@@ -200,6 +207,7 @@ ANALYZE sqlite_schema;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('agents', 'agents', '10000 1000 1'),
   ('agents', 'sqlite_autoindex_agents_2', '10000 1000 1'),
+  ('former_names', 'former_names', '1000 100 1'),
   ('sessions', 'sessions', '100000 10000 1'),
   ('sessions', 'sessions_process', '100000 10000 2 1'),
   ('activity', 'activity_recent', '10000 1000 10 1'),
