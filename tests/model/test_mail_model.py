@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -354,30 +354,76 @@ def test_mail_is_what_the_model_says_at_length(store: SqliteStore, clock: FakeCl
     run(store, clock, settings(max_examples=100, stateful_step_count=60))
 
 
+# Faults that some sequence of a few steps shows, so that the hunt for them always ends.
+
+
+# --- the comparison can fail ------------------------------------------------------------------------------------------
+
+
+def story(machine: MailMachine) -> None:
+    """A fixed walk through the same rules, so that a spoilt query is found without luck."""
+
+    def then(rule: str, **args: Any) -> Any:
+        result = getattr(machine, rule)(**args)
+        for holds in (machine.mailboxes_agree, machine.counts_agree, machine.the_log_agrees):
+            holds()
+        return result
+
+    def send(sender: str, to: str, priority: str = "normal", expires_in: int | None = None) -> str:
+        return then(
+            "send", sender=sender, to=[to], priority=priority, type="request", expires_in=expires_in, tags=["api"]
+        )
+
+    then("two_are_there")
+    then("join", name="cat")
+    low = send("ada", "bob", "low")
+    brief = send("cat", "bob", "urgent", expires_in=60_000)
+    then("read", who="bob", id=brief)
+    send("ada", "bob", "high", expires_in=60_000)
+    number = machine.model.letters[low].event
+    then(
+        "look_through_filters", who="bob", all=True, open=False, types=set(), least="low", tag="api", sender="",
+        ago=None, after=number, limit=5,
+    )  # fmt: skip
+    answer = then("reply", who="bob", id=low, everyone=False)
+    then("look_at_a_thread", who="ada", id=answer)
+    then("look_at_the_receipts", id=low)
+    then("time_passes", span=60_000)
+    then("sweep")
+    then("ack", who="ada", id=answer, state="completed")
+    then("archive", who="ada", id=answer)
+    then("time_passes", span=3 * DAY)
+    then("sweep")  # the answer stays: its thread goes on
+
+
+def test_the_story_agrees(store: SqliteStore, clock: FakeClock) -> None:
+    story(MailMachine(store, clock))
+
+
 SPOILT = [
     ("inbox_unread", "ORDER BY d.priority DESC, d.message", "ORDER BY d.message"),
     ("inbox_filtered", "m.seq > :after", "m.seq >= :after"),
     ("pending_counts", "AND (expires_at IS NULL OR expires_at > :now)", ""),
-    ("delivery_archive", "'completed', ", ""),
+    ("present", "AND (d.expires_at IS NULL OR d.expires_at > :now)", ""),
     ("thread_messages", "ORDER BY seq DESC", "ORDER BY seq"),
-    ("expire_delivery", "expires_at <= :now", "expires_at < :now - 1000"),
+    ("expire_delivery", "expires_at <= :now", "expires_at < :now"),
     ("removable_messages", "r.thread = m.thread", "r.thread = m.id AND r.n > m.n"),
     ("insert_delivery", "agent = :agent AND sender = :sender", "agent = :agent"),
+    ("sweep_events", "AND NOT EXISTS", "AND EXISTS"),
+    ("store_save_team", "seq = :seq", "seq = :seq + 1"),
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("query", "old", "new"), SPOILT, ids=[query for query, _, _ in SPOILT])
-def test_control_the_model_finds_a_spoilt_query(
+def test_control_a_spoilt_query_is_found(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, query: str, old: str, new: str
 ) -> None:
     text = queries.load("sqlite")
     assert old in text[query], "the query was rewritten: spoil it another way"
     text[query] = text[query].replace(old, new)
     monkeypatch.setattr(queries, "load", lambda dialect: text)
-    hunting = settings(max_examples=200, stateful_step_count=50, phases=[Phase.generate], database=None)
     with (
         closing(SqliteStore(str(tmp_path / "spoilt.db"), clock)) as store,
-        pytest.raises((AssertionError, KeyError, pytest.fail.Exception)),
+        pytest.raises((AssertionError, KeyError, RookError)),
     ):
-        run(store, clock, hunting)
+        story(MailMachine(store, clock))
