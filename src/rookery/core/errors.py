@@ -8,7 +8,8 @@
     │   ├── NameTaken       someone else lives under that name         exit 1, HTTP 409
     │   ├── SessionFenced   this session was taken over                exit 1, HTTP 403
     │   ├── NotYours        it belongs to someone else                 exit 1, HTTP 403
-    │   ├── BudgetSpent     no messages left for this session          exit 1, HTTP 429
+    │   ├── LeaseLost       the lease lapsed or is someone else's      exit 1, HTTP 403
+    │   ├── BudgetSpent     no messages or tokens left                 exit 1, HTTP 429
     │   └── CursorTooOld    the log no longer reaches back that far    exit 1, HTTP 409
     ├── Unreachable         the store did not answer                   exit 3, HTTP 503
     │   ├── StoreBusy       other writers held it past the deadline
@@ -29,11 +30,12 @@ class RookError(Exception):
     exit_code = 1
     http_status = 500
 
-    def __init__(self, message: str, hint: str = "", *, code: str = "", **facts: Any) -> None:
+    def __init__(self, message: str, hint: str = "", *, code: str = "", http: int = 0, **facts: Any) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.code = code or type(self).code
+        self.http_status = http or type(self).http_status
         self.facts = facts
 
     def as_dict(self) -> dict[str, Any]:
@@ -75,6 +77,11 @@ class SessionFenced(Refused):
 
 class NotYours(Refused):
     code = "NOT_YOURS"
+    http_status = 403
+
+
+class LeaseLost(Refused):
+    code = "LEASE_EXPIRED"
     http_status = 403
 
 
