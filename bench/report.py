@@ -100,7 +100,7 @@ def _show_section(section: Section, console: Console) -> None:
     numbers = {note: number for number, note in enumerate(dict.fromkeys(r.notes for r in section.rows if r.notes), 1)}
     table = Table(box=box.SIMPLE_HEAD, width=WIDTH, pad_edge=False, header_style="dim", show_edge=False)
     table.add_column(section.title, ratio=1, header_style="bold")
-    for heading, width in (("ours", 11), (section.against, 14), ("ratio", 5), ("bound", 6), ("", 6)):
+    for heading, width in (("ours", 11), (section.against, 14), ("ratio", 5), ("bound", 7), ("", 6)):
         table.add_column(heading, justify="right", width=width)
     for row in section.rows:
         mark = f" ({numbers[row.notes]})" if row.notes else ""

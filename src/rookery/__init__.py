@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         BudgetSpent,
         CursorTooOld,
         ForkedHandle,
+        LeaseLost,
         NameTaken,
         NotYours,
         Refused,
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from rookery.version import VERSION as __version__
 
 _ERRORS = (
-    "BadInput", "BudgetSpent", "CursorTooOld", "ForkedHandle", "NameTaken", "NotYours", "Refused", "RookError",
+    "BadInput", "BudgetSpent", "CursorTooOld", "ForkedHandle", "LeaseLost", "NameTaken", "NotYours", "Refused",
+    "RookError",
     "SessionFenced", "StoreBusy", "StoreCorrupt", "StoreFull", "StoreReadOnly", "StoreUnusable", "TooLarge",
     "UnknownName", "Unreachable",
 )  # fmt: skip
@@ -46,7 +48,8 @@ _PLACES = {
 }
 
 __all__ = [
-    "Agent", "BadInput", "BudgetSpent", "CursorTooOld", "ForkedHandle", "Message", "NameTaken", "NotYours", "Receipt",
+    "Agent", "BadInput", "BudgetSpent", "CursorTooOld", "ForkedHandle", "LeaseLost", "Message", "NameTaken",
+    "NotYours", "Receipt",
     "Refused", "RookError", "SessionFenced", "StoreBusy", "StoreCorrupt", "StoreFull", "StoreReadOnly",
     "StoreUnusable", "Team", "TooLarge", "UnknownName", "Unreachable", "__version__", "connect",
 ]  # fmt: skip

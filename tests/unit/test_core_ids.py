@@ -2,10 +2,12 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core import ids
+from rookery.core.errors import BadInput
 
 LAST = ids.EPOCH_MS + (1 << ids.TIME_BITS) - 1
 moments = st.integers(ids.EPOCH_MS, LAST)
@@ -42,3 +44,25 @@ def test_times_outside_the_range_clamp(beyond: int, chance: int) -> None:
 @given(moments, anything)
 def test_only_the_lowest_bits_of_chance_count(now: int, chance: int) -> None:
     assert ids.message_id(now, chance) == ids.message_id(now, chance % (1 << ids.CHANCE_BITS))
+
+
+@given(st.from_regex(r"MSG-[A-Za-z0-9_-]{1,40}", fullmatch=True), st.integers(1, 10**17))
+def test_a_copy_tells_its_message_and_its_agent(message: str, agent: int) -> None:
+    copy = ids.copy_id(message, agent)
+    assert ids.split_copy(copy) == (message, agent)
+    assert ids.check_message_id(copy) == copy
+
+
+@pytest.mark.parametrize(
+    "id", ["", "MSG-", "MSG-a", "MSG-a-", "MSG-a-0", "MSG-a-07", "MSG-a-\u0663", "MSG-a-" + "9" * 19]
+)
+def test_what_is_no_copy(id: str) -> None:
+    assert ids.split_copy(id) is None
+
+
+@pytest.mark.parametrize(
+    "id", ["", "MSG-", "msg-a", "abc", "MSG-a/b", "MSG-..", "MSG-a\n", "MSG-\u00e9", "MSG-" + "a" * 65]
+)
+def test_ids_that_could_be_something_else_are_refused(id: str) -> None:
+    with pytest.raises(BadInput):
+        ids.check_message_id(id)

@@ -37,8 +37,14 @@ class LocalClient:
         for after in last[0].after:
             after(heard)
         if not entry.writes and last[0].beat_is_due():
-            self._store.write(self.team, lambda db: Tx(db, caller, self._world).beat())
+            self._beat(caller)
         return result
+
+    def _beat(self, caller: Caller) -> None:
+        try:
+            self._store.write(self.team, lambda db: Tx(db, caller, self._world).beat())
+        except errors.Unreachable:
+            return  # a full disk or a busy store keeps nobody from reading
 
     def _ring(self, tx: Tx) -> dict[str, int]:
         faults.reach("before_ring")

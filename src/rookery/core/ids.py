@@ -16,6 +16,7 @@ LENGTH = (TIME_BITS + CHANCE_BITS) // 5
 # What ids look like that come from outside: they become file names.
 MESSAGE_PREFIX = "MSG-"
 MESSAGE_ID_LIMIT = 64  # characters after the prefix
+CHOSEN_ID_LIMIT = 40  # of an id that a sender chose: its copies' ids are longer and have to fit as well
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -25,14 +26,14 @@ def message_id(now: int, chance: int) -> str:
     return short_id(MESSAGE_PREFIX, now, chance)
 
 
-def check_message_id(id: str) -> str:
-    """`MSG-` and up to 64 letters, digits, `_` and `-`."""
+def check_message_id(id: str, limit: int = MESSAGE_ID_LIMIT) -> str:
+    """`MSG-` and letters, digits, `_` and `-`."""
     rest = id.removeprefix(MESSAGE_PREFIX)
-    if rest != id and 0 < len(rest) <= MESSAGE_ID_LIMIT and _SAFE.issuperset(rest):
+    if rest != id and 0 < len(rest) <= limit and _SAFE.issuperset(rest):
         return id
     raise BadInput(
         f"Not a message id: {quoted(id, 40)}.",
-        f"MSG- and 1 to {MESSAGE_ID_LIMIT} characters of A-Z, a-z, 0-9, '_' and '-'.",
+        f"MSG- and 1 to {limit} characters of A-Z, a-z, 0-9, '_' and '-'.",
         code="BAD_ID",
     )
 

@@ -332,8 +332,8 @@ def _nearest(dep: str, tasks: Sequence[PlanTask], known: Collection[str]) -> str
 
 def _cycles(tasks: Sequence[PlanTask]) -> Iterator[Problem]:
     """Cycles that share no task; what hides behind one of them shows when it is gone."""
-    deps = {task.key: [dep for dep in task.deps if dep != task.key] for task in tasks}
-    by_key = {task.key: task for task in reversed(tasks)}
+    by_key = {task.key: task for task in reversed(tasks)}  # of two with one id, the first: it is the one that is meant
+    deps = {key: [dep for dep in task.deps if dep != key] for key, task in by_key.items()}
     for _ in range(_PROBLEMS_SHOWN):
         found = graph.cycle(deps)
         if not found:

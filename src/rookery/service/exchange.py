@@ -48,11 +48,19 @@ def export_mail(
     if id:
         found = _delivery(tx, id)
         return {"letters": [_letter(tx, found)] if found else [], "after": None}
-    message, agent = after or [0, 0]
-    query, more = ("thread_deliveries", {"thread": thread}) if thread else ("all_deliveries", {})
-    rows = tx.all(query, after_message=message, after_agent=agent, limit=PAGE, **more)
+    place, agent = _cursor(after)
+    query, more, key = ("thread_deliveries", {"thread": thread}, "seq") if thread else ("all_deliveries", {}, "message")
+    rows = tx.all(query, after_message=place, after_agent=agent, limit=PAGE, **more)
     letters = [_letter(tx, row) for row in rows]
-    return {"letters": letters, "after": [rows[-1]["message"], rows[-1]["agent"]] if len(rows) == PAGE else None}
+    return {"letters": letters, "after": [rows[-1][key], rows[-1]["agent"]] if len(rows) == PAGE else None}
+
+
+def _cursor(after: Sequence[int] | None) -> tuple[int, int]:
+    if after is None:
+        return 0, 0
+    if len(after) != 2 or not all(0 <= each < 1 << 62 for each in after):
+        raise errors.BadInput("That is no page of an export.", "Give `after` of the page before, unchanged.")
+    return after[0], after[1]
 
 
 def _letter(tx: Tx, row: Row) -> dict[str, Any]:
@@ -149,14 +157,9 @@ def _restore(tx: Tx, letter: Letter, draft: mail.Draft) -> None:
     sender, recipient = _address(tx, letter["from"]), _address(tx, letter["to"])
     id, state = letter["id"], letter["state"]
     seq = tx.event(
-        "message",
-        sender["name"],
-        target=recipient["name"],
-        ref=id,
-        preview=draft.subject,
-        type=draft.type,
+        "message", sender["name"], target=recipient["name"], ref=id, preview=draft.subject, type=draft.type,
         imported=True,
-    )
+    )  # fmt: skip
     made = tx.one(
         "restore_message", id=id, seq=seq, thread=letter["thread"] or id, reply_to=letter["reply_to"],
         sender=sender["id"], grp=letter["group"] or "", address=recipient["name"], at=letter["at"],

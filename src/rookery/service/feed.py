@@ -29,6 +29,8 @@ def feed(
     if not 1 <= count <= MAX_EVENTS:
         raise errors.BadInput(f"A limit of {count} is out of range.", f"1 to {MAX_EVENTS}.")
     shown = _types(tx, types or [])
+    if agent:
+        names.check_address(agent)
     position = tx.one("ledger_position") or {"seq": 0, "horizon": 0}
     floor = max(0, position["seq"] - LOOK_BACK)
     found: list[Row] = []

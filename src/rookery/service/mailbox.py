@@ -66,7 +66,7 @@ def _filtered(
     sender: str, since: int, after: int, page: Sequence[int] | None,
 ) -> list[Row]:  # fmt: skip
     wanted = [mail.parse_type(word)[0] for word in types]
-    agent = tx.find_agent(sender) if sender else None
+    agent = tx.find_agent(names.check_address(sender)) if sender else None
     if sender and agent is None:
         raise tx.unknown(sender)
     page_priority, page_message = _page(page)

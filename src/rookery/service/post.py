@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from rookery.core import errors, ids, mail, names, presence, routing, text, times
+from rookery.core import errors, ids, mail, names, presence, routing, text
 from rookery.core import handoff as handoffs
 from rookery.store.port import Row
 
@@ -117,9 +117,7 @@ def reply(
     mark_read: Annotated[bool, Arg("mark the original as read", hidden=True)] = True,
 ) -> dict[str, Any]:
     sender = tx.me()
-    original = tx.one("message_by_id", id=id)
-    if original is None:
-        raise unknown_message(id)
+    original = _conversation(tx, sender, id)
     subject = (
         original["subject"] if original["subject"].lower().startswith("re:") else f"Re: {original['subject']}"[:500]
     )
@@ -199,15 +197,15 @@ def deliver(
 ) -> dict[str, Any]:  # fmt: skip
     """The message, a delivery for each recipient, and one event; the bell for each of them after commit."""
     group, reply_to = mail.reference(group, "the group"), mail.reference(reply_to, "the message")
-    id, seq, n = _insert(tx, sender, draft, recipients, group, thread, reply_to, id and ids.check_message_id(id))
+    asked = id and ids.check_message_id(id, ids.CHOSEN_ID_LIMIT)
+    id, seq, n = _insert(tx, sender, draft, recipients, group, thread, reply_to, asked)
     for row in recipients.rows:
         tx.one(
             "insert_delivery", agent=row["id"], message=n, priority=draft.priority, sender=sender["id"],
             expires_at=draft.expires_at,
         )  # fmt: skip
         tx.ring(row["name"])
-    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": [],
-                              "created_at": times.iso(tx.wall)}  # fmt: skip
+    result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": []}
     tx.after.append(lambda heard: _tell_wake(tx, result, recipients, heard))
     return result
 
@@ -268,9 +266,24 @@ def _thread_root(tx: Tx, reference: str) -> str:
     if not reference:
         return ""
     row = tx.one("message_by_id", id=mail.reference(reference, "the conversation"))
+    if row is None and (part := ids.split_copy(reference)):
+        row = tx.one("message_by_id", id=part[0])
     if row is None and not tx.caller.open_addresses:
         raise unknown_message(reference)
     return row["thread"] if row else reference
+
+
+def _conversation(tx: Tx, sender: Row, id: str) -> Row:
+    """The message to answer. Whoever takes no part in its thread would answer something it was never told."""
+    original = tx.one("message_by_id", id=id)
+    if original is None:
+        raise unknown_message(id)
+    if sender["name"] == names.PERSON or tx.caller.open_addresses:
+        return original
+    people = [row["name"] for row in tx.all("thread_people", thread=original["thread"])]
+    if sender["name"] not in people:
+        raise errors.NotYours(f"You take no part in {id}.", f"`rook send {original['sender_name']}` begins a new one.")
+    return original
 
 
 def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:

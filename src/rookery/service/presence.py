@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from rookery.core import presence, times
+from rookery.core import names, presence, times
 from rookery.store.port import Row
 
 from . import cards
@@ -29,10 +29,10 @@ def who(
 
 
 def whois(tx: Tx, name: Annotated[str, Arg("the agent", positional=True)]) -> dict[str, Any]:
-    agent = tx.find_agent(name)
+    me = tx.me()
+    agent = tx.find_agent(names.check_address(name))
     if agent is None:
         raise tx.unknown(name)
-    me = tx.me()
     card = seen(tx, agent)
     numbers = [
         row["n"]

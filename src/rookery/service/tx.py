@@ -16,6 +16,8 @@ _NOBODY: Row = {"id": 0, "role": "", "is_human": 0, "epoch": 0, "session": None,
                 "heartbeat_at": None, "activity_at": None, "joined_at": None, "ended_at": None,
                 "coordination": "unlimited", "sent": 0}  # fmt: skip
 
+_compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: `dumps` makes one per call
+
 After = Callable[[Mapping[str, int]], None]
 
 
@@ -74,7 +76,7 @@ class Tx:
     ) -> int:
         """Append what happened, under the next number (or one taken before); the number it got."""
         seq = seq or self.next_seq()
-        told = json.dumps(data, separators=(",", ":")) if data else "{}"
+        told = _compact(data) if data else "{}"
         self.run(
             "append_event", seq=seq, at=self.wall, type=kind, actor=actor, target=target[:300], ref=ref,
             preview=preview[:200], data=told,
@@ -187,7 +189,7 @@ class Tx:
                 )
             if current:
                 return self.find_agent(current[0]["name"])
-            if bound and bound[0]["end_reason"] == "taken over":
+            if bound and bound[0]["end_reason"] in ("taken over", "replaced"):
                 raise mesh.fenced(bound[0]["name"], bound[0]["end_reason"])
         return None
 

@@ -7,9 +7,11 @@ Each line names a typed function `verb(tx, ...) -> result` in this room. Its arg
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, NamedTuple, cast, get_args, get_origin
 
-from rookery.core import errors, names
+from rookery.core import errors, names, text
+
+BIGGEST = (1 << 53) - 1
 
 
 class Arg(NamedTuple):
@@ -114,7 +116,8 @@ VERBS: Mapping[str, Verb] = {verb.name: verb for verb in TABLE}
 
 def find(name: str) -> Verb:
     if name not in VERBS:
-        raise errors.UnknownName(f"There is no verb {name!r}.", names.did_you_mean(name, VERBS), code="UNKNOWN_VERB")
+        hint = names.did_you_mean(name, VERBS) or f"Known: {', '.join(VERBS)}."
+        raise errors.UnknownName(f"There is no verb {text.quoted(name)}.", hint, code="UNKNOWN_VERB")
     return VERBS[name]
 
 
@@ -140,18 +143,33 @@ def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
     known = {p.name: p for p in parameters(function)}
     for name, value in args.items():
         if name not in known:
-            raise errors.BadInput(f"There is no argument {name!r}.", names.did_you_mean(name, known))
+            hint = names.did_you_mean(name, known) or f"It takes {', '.join(known) or 'none'}."
+            raise errors.BadInput(f"There is no argument {text.quoted(name)}.", hint)
         if not fits(value, known[name].type):
             raise errors.BadInput(
                 f"{name} has the wrong type: {type(value).__name__}.", f"Expected {_told(known[name].type)}."
             )
+        _check_value(value, name)
     missing = [p.name for p in known.values() if p.required and p.name not in args]
     if missing:
         raise errors.BadInput(f"Missing: {', '.join(missing)}.", "Give every argument that has no default.")
 
 
+def _check_value(value: Any, name: str) -> None:
+    """What no store could hold would otherwise fail deep inside, without a sentence. (Objects are checked as JSON.)"""
+    if isinstance(value, str):
+        text.check_text(value, f"the argument {name}")
+    elif isinstance(value, int) and not -BIGGEST <= value <= BIGGEST:
+        raise errors.BadInput(f"{name} is too large a number.", "Whole numbers have at most 53 bits, as in JSON.")
+    elif isinstance(value, list):
+        for each in cast("list[Any]", value):
+            _check_value(each, name)
+
+
 def fits(value: Any, kind: Any) -> bool:
     """Is this JSON value of that type?"""
+    if type(value) is kind:  # the usual case, and quick
+        return True
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
         return True

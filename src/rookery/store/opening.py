@@ -91,7 +91,7 @@ def schema_version(connection: apsw.Connection) -> int:
 
 
 def is_foreign(connection: apsw.Connection) -> bool:
-    """Tables, but no schema number of ours. One statement, because another process may be making the ledger just now."""
+    """Tables, but no schema number of ours. One statement: another process may be making the ledger just now."""
     question = "SELECT user_version = 0 AND EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version"
     return bool(rows(connection, question)[0][0])
 

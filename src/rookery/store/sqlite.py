@@ -5,8 +5,8 @@ file's own lock. After a fork the child's handle refuses to work, because SQLite
 """
 
 import os
-import threading
 import time
+from _thread import allocate_lock  # `threading` costs a command line a millisecond and a half
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -54,18 +54,22 @@ class SqliteTransaction:
         self.writable = False
 
     def one(self, query: str, /, **params: Any) -> Row | None:
-        rows = self.all(query, **params)
+        rows = self._rows(query, params)
         return rows[0] if rows else None
 
     def all(self, query: str, /, **params: Any) -> list[Row]:
+        return self._rows(query, params)
+
+    def _rows(self, query: str, params: dict[str, Any]) -> list[Row]:
         params["team"], params["now"] = self.team, self.now
         cursor = self._execute(self._queries[query], params)
-        first = next(cursor, None)
-        if first is None:
-            return []
         names = self._columns.get(query)
-        if names is None:
-            names = self._columns[query] = [column[0] for column in cursor.get_description()]
+        if names is not None:
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+        first = next(cursor, None)
+        if first is None:  # a statement that gave no row no longer knows its columns
+            return []
+        names = self._columns[query] = [column[0] for column in cursor.get_description()]
         return [dict(zip(names, row, strict=True)) for row in (first, *cursor)]
 
     def run(self, query: str, /, **params: Any) -> int:
@@ -83,7 +87,7 @@ class SqliteTransaction:
         return self._seq
 
     def enter(self, clock: Callable[[], tuple[int, int]], *, create: bool) -> None:
-        """The team, then the clock: a read's snapshot stands from its first statement on, and `now` is not before it."""
+        """The team, then the clock: a read sees what its first statement saw, and `now` is not before that."""
         row = self.one("store_team", name=self.team_name)
         self.now, self.wall = clock()
         self.writable = create
@@ -106,7 +110,7 @@ class SqliteStore:
         self._busy_s = busy_s
         self._read_s = read_s
         self._patience = Patience()
-        self._mutex = threading.Lock()
+        self._mutex = allocate_lock()
         self._pid = os.getpid()
         self._queries = queries.load(self.dialect)
         self._columns: dict[str, list[str]] = {}

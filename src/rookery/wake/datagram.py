@@ -29,7 +29,8 @@ def new_socket() -> "socket.socket":
 
 
 def label(name: str) -> str:
-    """A name as part of a file name: `/` becomes `+`; a long one is cut and told apart by its hash."""
+    """A name, in any case, as part of a file name: `/` becomes `+`; a long one is cut and told apart by its hash."""
+    name = name.casefold()
     flat = name.replace("/", "+")
     if len(flat) <= LABEL_LIMIT:
         return flat
@@ -82,11 +83,10 @@ class DatagramListener:
     def wait(self, seconds: float) -> bool:
         import select
 
-        if self._socket is None:
-            select.select([], [], [], max(0.0, seconds))
-            return False
-        ready, _, _ = select.select([self._socket], [], [], max(0.0, seconds))
-        if not ready:
+        look = select.poll()  # select() knows no descriptor above 1023
+        if self._socket is not None:
+            look.register(self._socket, select.POLLIN)
+        if not look.poll(max(0.0, seconds) * 1000):
             return False
         self._drain()
         return True
@@ -126,15 +126,20 @@ class DatagramBell:
         return DatagramListener(self.folder, team, name)
 
     def ring(self, team: str, names: Iterable[str]) -> dict[str, int]:
+        """What it rings for is committed: a bell that can not ring is a lost ring, not a failed send."""
         heard: dict[str, int] = {}
         if not is_private(self.folder):
             return heard
         wanted = {f"{label(team)}.{label(name)}": name for name in (*names, EVERYONE)}
-        entries = [(entry, wanted.get(entry.rsplit(".", 2)[0])) for entry in os.listdir(self.folder)]
-        reachable = [(entry, name) for entry, name in entries if name is not None]
-        if not reachable:
+        try:
+            entries = [(entry, wanted.get(entry.rsplit(".", 2)[0])) for entry in os.listdir(self.folder)]
+            reachable = [(entry, name) for entry, name in entries if name is not None]
+            ringer = new_socket() if reachable else None
+        except OSError:
             return heard
-        with new_socket() as ringer:
+        if ringer is None:
+            return heard
+        with ringer:
             for entry, name in reachable:
                 if _reach(ringer, os.path.join(self.folder, entry)):
                     heard[name] = heard.get(name, 0) + 1

@@ -125,13 +125,13 @@ INSERT INTO receipts (team, message, agent, seq, at, stage, channel, detail)
 VALUES (:team, :message, :agent, :seq, :at, :stage, :channel, :detail);
 
 -- name: receipts_of_delivery
--- When, by the wall clock, one delivery took its steps.
-SELECT stage, at FROM receipts WHERE team = :team AND message = :message AND agent = :agent ORDER BY seq;
+-- When, by the wall clock, one delivery took its steps; those of an import all came with one event.
+SELECT stage, at FROM receipts WHERE team = :team AND message = :message AND agent = :agent ORDER BY seq, at;
 
 -- name: receipts_of
 -- The history of a message in every mailbox.
 SELECT r.agent, r.seq, r.at, r.stage, r.channel, r.detail FROM receipts r
-WHERE r.team = :team AND r.message = :message ORDER BY r.agent, r.seq;
+WHERE r.team = :team AND r.message = :message ORDER BY r.agent, r.seq, CASE r.stage WHEN 'seen' THEN 0 ELSE 1 END;
 
 -- name: thread_messages
 -- A conversation, newest first (the reader turns it around).
@@ -139,7 +139,7 @@ SELECT n FROM messages WHERE team = :team AND thread = :thread ORDER BY seq DESC
 
 -- name: thread_people
 -- Who takes part in a conversation.
-SELECT DISTINCT a.name FROM agents a WHERE a.team = :team AND (
+SELECT a.name FROM agents a WHERE a.team = :team AND (
   a.id IN (SELECT sender FROM messages WHERE team = :team AND thread = :thread)
   OR a.id IN (SELECT d.agent FROM deliveries d JOIN messages m ON m.n = d.message
               WHERE d.team = :team AND m.team = :team AND m.thread = :thread))
@@ -221,8 +221,10 @@ DELETE FROM receipts WHERE team = :team AND message = :n;
 DELETE FROM messages WHERE n = :n AND team = :team;
 
 -- name: count_mail
--- How much mail there is, by state.
-SELECT state, count(*) AS times FROM deliveries WHERE team = :team GROUP BY state;
+-- How much mail there is, by state; what lapsed counts as expired, written down or not.
+SELECT CASE WHEN state IN ('unread', 'read') AND expires_at <= :now THEN 'expired' ELSE state END AS state,
+       count(*) AS times
+FROM deliveries WHERE team = :team GROUP BY 1;
 
 -- name: count_types
 -- How much mail there is, by type.
@@ -247,16 +249,15 @@ WHERE d.team = :team AND (d.message > :after_message OR (d.message = :after_mess
 ORDER BY d.message, d.agent LIMIT :limit;
 
 -- name: thread_deliveries
--- The same for one conversation.
-SELECT d.*, a.name AS recipient FROM messages m
+-- The same for one conversation, by its messages' event numbers.
+SELECT d.*, m.seq, a.name AS recipient FROM messages m
 JOIN deliveries d ON d.team = m.team AND d.message = m.n JOIN agents a ON a.team = d.team AND a.id = d.agent
-WHERE m.team = :team AND m.thread = :thread
-  AND (d.message > :after_message OR (d.message = :after_message AND d.agent > :after_agent))
-ORDER BY d.message, d.agent LIMIT :limit;
+WHERE m.team = :team AND m.thread = :thread AND m.seq >= :after_message
+  AND (m.seq > :after_message OR d.agent > :after_agent)
+ORDER BY m.seq, d.agent LIMIT :limit;
 
 -- name: one_delivery
 -- The delivery of a message that only one got, or, of several, the one of that agent.
-SELECT d.*, a.name AS recipient FROM messages m
-JOIN deliveries d ON d.team = m.team AND d.message = m.n JOIN agents a ON a.team = d.team AND a.id = d.agent
-WHERE m.team = :team AND m.id = :id
-  AND ((:agent = 0 AND m.recipients = 1) OR (m.recipients > 1 AND d.agent = :agent));
+SELECT d.*, a.name AS recipient FROM deliveries d JOIN agents a ON a.team = d.team AND a.id = d.agent
+WHERE d.team = :team AND (:agent = 0 OR d.agent = :agent) AND d.message = (
+  SELECT n FROM messages WHERE team = :team AND id = :id AND (recipients = 1) = (:agent = 0));

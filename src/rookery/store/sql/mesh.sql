@@ -124,7 +124,7 @@ SELECT a.id, a.name, a.role, a.is_human, a.epoch, a.session, a.created_at, a.lef
        s.pid, s.started, s.boot, s.host, s.cwd, s.branch, s.model, s.program, s.spec, s.joined_at, s.heartbeat_at,
        s.activity_at, s.task, s.note, s.sent, s.tool_calls, s.tokens, s.files_modified, s.ended_at, s.coordination,
        (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.team = a.team AND d.agent = a.id AND d.state = 'unread'
-                              LIMIT 1000) AS waiting) AS unread
+                              AND (d.expires_at IS NULL OR d.expires_at > :now) LIMIT 1000) AS waiting) AS unread
 FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
 WHERE a.team = :team AND (:everyone = 1 OR (a.left_at IS NULL AND s.id IS NOT NULL AND s.ended_at IS NULL))
 ORDER BY a.id;
@@ -143,7 +143,8 @@ UPDATE sessions SET stuck_told = 1 WHERE team = :team AND id = :session;
 -- Who could take a message for a role: presence, load and shared history.
 SELECT a.id, a.name, a.session, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at,
        (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.team = a.team AND d.agent = a.id
-          AND d.state IN ('unread', 'read', 'processing') LIMIT 1000) AS waiting) AS load,
+          AND (d.state = 'processing' OR (d.state IN ('unread', 'read')
+            AND (d.expires_at IS NULL OR d.expires_at > :now))) LIMIT 1000) AS waiting) AS load,
        (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.team = a.team AND d.agent = a.id
           AND d.sender = :sender LIMIT 1000) AS shared) AS shared
 FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session

@@ -1,0 +1,170 @@
+"""Real processes for tests: started with an environment of their own, spoken to in lines, and always ended.
+
+A child runs one function of an importable module (`tests.support.deeds`) with JSON arguments. It says lines of JSON on
+its standard output and hears lines on its standard input, so that test and child wait for each other and never sleep.
+"""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60.0  # a child that says nothing for so long hangs
+
+
+def environment(**more: str) -> dict[str, str]:
+    """What a child sees: the way to programs and to this repository, and nothing of the person who runs the tests."""
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **more}
+
+
+class Silent(AssertionError):
+    """A child ended or hung where it should have said something."""
+
+
+class Child:
+    def __init__(self, deed: Callable[..., Any], environ: dict[str, str] | None = None, **args: Any) -> None:
+        place = f"{deed.__module__}:{deed.__qualname__}"
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.procs", place, json.dumps(args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ or environment(),
+            cwd=ROOT,
+        )
+        self.pid = self._process.pid
+        self._rest = b""
+
+    def hear(self) -> Any:
+        """The next thing the child says."""
+        while b"\n" not in self._rest:
+            if not (more := self._read()):
+                raise Silent(f"the child said no more; {self._last_words()}")
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
+
+    def say(self, word: str = "go") -> None:
+        assert self._process.stdin
+        self._process.stdin.write(word.encode() + b"\n")
+        self._process.stdin.flush()
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def kill(self) -> list[Any]:
+        """SIGKILL, and everything it had said that was not heard yet. A line cut short was not said."""
+        self._process.kill()
+        return self._drain()
+
+    def finish(self) -> list[Any]:
+        """Everything it says until it ends of itself, which it must do well."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        said = self._drain()
+        if self._process.returncode:
+            raise AssertionError(f"the child ended with {self._process.returncode}; {self._last_words()}")
+        return said
+
+    def wait(self) -> int:
+        return self._process.wait(PATIENCE_S)
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe and not pipe.closed:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    pass
+        self._process.wait()
+
+    def _read(self) -> bytes:
+        assert self._process.stdout
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            if not selector.select(PATIENCE_S):
+                raise Silent(f"the child has said nothing for {PATIENCE_S:.0f} s")
+        return os.read(self._process.stdout.fileno(), 1 << 16)
+
+    def _drain(self) -> list[Any]:
+        while more := self._read():
+            self._rest += more
+        self._process.wait(PATIENCE_S)
+        whole, _, self._rest = self._rest.rpartition(b"\n")
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def _last_words(self) -> str:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stderr
+        return os.read(self._process.stderr.fileno(), 1 << 16).decode(errors="replace")[-3000:]
+
+
+@contextmanager
+def children(*started: Child) -> Generator[tuple[Child, ...]]:
+    """Children that do not outlive the block."""
+    try:
+        yield started
+    finally:
+        for child in started:
+            child.close()
+
+
+@contextmanager
+def child(deed: Callable[..., Any], environ: dict[str, str] | None = None, **args: Any) -> Generator[Child]:
+    with children(Child(deed, environ, **args)) as (started,):
+        yield started
+
+
+def start_together(started: Iterable[Child]) -> None:
+    """Let children begin that have each said "ready"."""
+    waiting = list(started)
+    for one in waiting:
+        assert one.hear() == "ready"
+    for one in waiting:
+        one.say()
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """What is in a file, read by another process: closing a database file in this one drops SQLite's locks (H39)."""
+    command = [sys.executable, "-S", "-c", _DIGEST, os.fspath(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment()).stdout
+
+
+_DIGEST = "import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], 'rb').read()).hexdigest())"
+
+
+# --- inside the child -------------------------------------------------------------------------------------------------
+
+
+def say(word: Any) -> None:
+    """One line, in one write: a child killed in the middle has said it or not."""
+    os.write(1, json.dumps(word).encode() + b"\n")
+
+
+def hear() -> str:
+    """The next line; "" when the test has gone."""
+    return sys.stdin.readline().rstrip("\n")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main() -> None:
+    module, _, function = sys.argv[1].partition(":")
+    getattr(import_module(module), function)(**json.loads(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""A whole small house with made-up time, chance, processes and bell: verbs run on a real store."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rookery import config
+from rookery.client.local import LocalClient
+from rookery.core.caller import Caller
+from rookery.core.errors import RookError
+from rookery.store.sqlite import SqliteStore
+from tests.support.fakes import BOOT, HOST, FakeBell, FakeChance, FakeClock, FakeDirectory, FakeProber
+
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+
+
+class Stage:
+    """Also the `World` that its verbs see. Agents that join here get a process of their own, running until told."""
+
+    host = HOST
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        team: str = "crew",
+        groups: Mapping[str, Sequence[str]] = {},
+        roles: Mapping[str, str] = {},
+        store: SqliteStore | None = None,
+        clock: FakeClock | None = None,
+        **settings: Any,
+    ) -> None:
+        self.clock = clock or FakeClock()
+        self.prober = FakeProber()
+        self.chance = FakeChance()
+        self.bell = FakeBell()
+        self.directory = FakeDirectory(groups, roles)
+        self.store = store or SqliteStore(str(path), self.clock)
+        self.team = team
+        flags = {name.replace("__", "."): value for name, value in settings.items()}
+        self.settings = config.load(environ={}, user_file=None, repo_file=None, flags=flags)
+        self.client = LocalClient(self.store, self.bell, self, team)
+        self._pids = 1000
+
+    @property
+    def boot(self) -> str:
+        return self.clock.boot()
+
+    # -- calling -----------------------------------------------------------------------------------------------------
+
+    def caller(self, agent: str | None = None, **more: Any) -> Caller:
+        return Caller(**{"agent": agent, "host": HOST, "boot": BOOT, "cwd": "/work", **more})
+
+    def call(self, verb: str, as_: str | Caller | None = None, **args: Any) -> Any:
+        caller = as_ if isinstance(as_, Caller) else self.caller(as_)
+        return self.client.call(verb, args, caller)
+
+    def process(self, state: str = "running") -> tuple[int, str]:
+        """A new process of this machine."""
+        self._pids += 1
+        identity = (self._pids, f"t{self._pids}")
+        self.prober.states[identity] = state
+        return identity
+
+    def join(
+        self, name: str = "", *, process: tuple[int, str] | None = None, cwd: str = "/work", **args: Any
+    ) -> dict[str, Any]:
+        caller = self.caller(process=process or self.process(), cwd=cwd)
+        return self.call("join", caller, name=name, **args)
+
+    def join_all(self, *names: str) -> None:
+        for name in names:
+            self.join(name)
+
+    def send(self, sender: str | Caller | None, to: str | list[str], subject: str = "Hello", **args: Any) -> Any:
+        return self.call("send", sender, to=[to] if isinstance(to, str) else to, subject=subject, **args)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def seq(self) -> int:
+        """The number of the team's newest event."""
+        return self.call("events")["newest"]
+
+    def events(self, *types: str) -> list[dict[str, Any]]:
+        found = self.call("events", limit=10_000)["events"]
+        return [event for event in found if not types or event["type"] in types]
+
+    def inbox(self, agent: str, **filters: Any) -> list[dict[str, Any]]:
+        return self.call("inbox", agent, **filters)["messages"]
+
+    def subjects(self, agent: str, **filters: Any) -> list[str]:
+        return [message["subject"] for message in self.inbox(agent, **filters)]
+
+    def refused(self, verb: str, as_: str | Caller | None = None, **args: Any) -> RookError:
+        """The refusal of a call, which must leave nothing behind."""
+        before = self.rows()
+        try:
+            answer = self.call(verb, as_, **args)
+        except RookError as error:
+            assert self.rows() == before, "a refused call left something behind"
+            assert error.message
+            assert str(error).isprintable(), "an error must be fit for a terminal"
+            return error
+        raise AssertionError(f"{verb} was not refused: {answer}")
+
+    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Everything the ledger holds but the full-text shadow tables."""
+        from tests.support import ledger
+
+        return ledger.everything(self.store.location)
+
+    def close(self) -> None:
+        self.store.close()
