@@ -111,6 +111,12 @@ def connect(*, team: str | None = None, cwd: str | None = None, home: str | None
     if home is not None:
         environ["ROOK_HOME"] = os.fspath(home)
         environ.pop("ROOK_STORE", None)
-    house = open_house(cwd=cwd or os.getcwd(), environ=environ, team=team)
-    caller = house.caller(os.environ.get("ROOK_AGENT"))
-    return Team(house.client, caller, process=process.identify(os.getpid()), poll_s=house.settings["poll.s"])
+    here = cwd or os.getcwd()
+    house = open_house(cwd=here, environ=environ, team=team)
+    return Team(
+        house.client,
+        house.caller(os.environ.get("ROOK_AGENT")),
+        another=lambda: open_house(cwd=here, environ=environ, team=team).client,
+        process=process.identify(os.getpid()),
+        poll_s=house.settings["poll.s"],
+    )

@@ -144,8 +144,8 @@ def check_ttl(ttl_ms: int | None, *, default: int, low: int, high: int) -> int:
 
 
 def check_evidence(evidence: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Commits, tests, prs: lists of short lines."""
-    kinds = ("commits", "tests", "prs")
+    """Commits, tests, prs, notes: lists of short lines."""
+    kinds = ("commits", "tests", "prs", "notes")
     checked: dict[str, list[str]] = {}
     for name, lines in evidence.items():
         if name not in kinds:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from rookery.core import errors, mail, names, text, times
 
 from . import post
+from .recipients import Recipients
 from .tx import Tx
 from .verbs import Arg
 
@@ -38,7 +39,7 @@ def escalate(
         limit=tx.settings["mail.body_limit"],
     )  # fmt: skip
     recipient = tx.find_agent(to) or tx.make_agent(to)
-    sent = post.deliver(tx, sender, draft, post.Recipients([recipient], to, "", {}))
+    sent = post.deliver(tx, sender, draft, Recipients([recipient], to, "", {}))
     tx.run(
         "new_escalation", id=id, title=title, reason=reason, level=level, priority=draft.priority,
         raised_by=sender["id"], at=tx.wall, message=sent["id"],

@@ -8,6 +8,7 @@ from rookery.core import errors, mail, names, patterns, presence, tasks, text
 from rookery.store.port import Row
 
 from . import post
+from .recipients import Recipients
 from .tx import Tx
 
 MAX_EXTENSIONS = 6  # a lapsed lease whose holder still runs is extended up to so many times its TTL
@@ -190,7 +191,7 @@ def tell(tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = 
         now=tx.now,
         limit=tx.settings["mail.body_limit"],
     )
-    post.deliver(tx, sender, written, post.Recipients(rows, ", ".join(row["name"] for row in rows), "", {}))
+    post.deliver(tx, sender, written, Recipients(rows, ", ".join(row["name"] for row in rows), "", {}))
 
 
 def owner_of(tx: Tx, row: Row) -> Row:

@@ -105,7 +105,8 @@ def _refusal(tx: Tx, me: Row, task: Row) -> errors.Refused | None:
 
 def leased(tx: Tx, id: str) -> dict[str, Any]:
     task = cards_of.card(tx, id)
-    return {"taskId": id, "task": task, "lease": task["lease"]}
+    row = held.find(tx, id)
+    return {"taskId": id, "task": task, "lease": task["lease"], "ttlMs": row["ttl_ms"]}
 
 
 def renew(tx: Tx, id: Id, *, epoch: Epoch = None, ttl_ms: Ttl = None) -> dict[str, Any]:
@@ -125,14 +126,17 @@ def done(
     commits: Annotated[list[str] | None, Arg("a commit that belongs to it (repeatable)", flag="--commit")] = None,
     tests: Annotated[list[str] | None, Arg("a test run and its result (repeatable)", flag="--test")] = None,
     prs: Annotated[list[str] | None, Arg("a pull request (repeatable)", flag="--pr")] = None,
+    evidence: Annotated[list[str] | None, Arg("anything else that shows it (repeatable)")] = None,
     epoch: Epoch = None,
 ) -> dict[str, Any]:
     row = held.find(tx, id)
     me = tx.me()
-    evidence = tasks.check_evidence({"commits": commits or [], "tests": tests or [], "prs": prs or []})
+    shown = tasks.check_evidence(
+        {"commits": commits or [], "tests": tests or [], "prs": prs or [], "notes": evidence or []}
+    )
     review = tasks.REVIEW_PENDING if row["review"] in (tasks.REVIEW_WANTED, tasks.REVIEW_PENDING) else ""
     result = json.dumps(
-        {"summary": text.check_text(summary, "the summary")[:10_000], "evidence": evidence, "epoch": row["epoch"]}
+        {"summary": text.check_text(summary, "the summary")[:10_000], "evidence": shown, "epoch": row["epoch"]}
     )
     held.fenced(
         tx,
