@@ -283,7 +283,7 @@ def _thread_root(tx: Tx, reference: str) -> str:
     row = tx.one("message_by_id", id=mail.reference(reference, "the conversation"))
     if row is None and (part := ids.split_copy(reference)):
         row = tx.one("message_by_id", id=part[0])
-    if row is None and not tx.caller.open_addresses:
+    if row is None and not tx.caller.open_addresses and tx.one("discussion", id=reference) is None:
         raise unknown_message(reference)
     return row["thread"] if row else reference
 

@@ -47,6 +47,7 @@ def add(
         "milestone": milestone,
         "review": review,
         "plan": plan,
+        "max_tokens": max_tokens,
     }
     me = tx.me()
     if key and (before := idempotency.remembered(tx, me, key, asked)):

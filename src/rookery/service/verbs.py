@@ -100,13 +100,28 @@ TABLE: tuple[Verb, ...] = (
     Verb("plan.show", "plans.show", "A plan's tasks, what is ready, the critical path", writes=False),
     Verb("plan.graph", "plans.drawn", "A plan as text, Mermaid or SVG", writes=False),
     Verb("plan.cancel", "plans.cancel", "Cancel a plan and its open tasks"),
+    # discussions
+    Verb("thread.new", "threads.new", "Start a discussion"),
+    Verb("thread.post", "threads.say", "Say something in a discussion"),
+    Verb("thread.list", "threads.listed", "Discussions, newest first", writes=False),
+    Verb("thread.tail", "threads.tail", "The end of a discussion", writes=False),
+    Verb("thread.search", "threads.search", "Find what was said in discussions", writes=False),
+    Verb("thread.link", "threads.link", "Tie a discussion to a task"),
+    # guard
+    Verb("can-write", "guard.can_write", "May these paths be written?", writes=False),
+    # teams
+    Verb("team.list", "teams.listed", "Every team of this store", writes=False),
+    Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),
+    Verb("team.new", "teams.make", "Make a team, with the agents known from the start"),
     # the log
+    Verb("notices", "notices.notices", "What an agent should know of, after a cursor", writes=False),
     Verb("feed", "feed.feed", "What happened lately, for people", writes=False),
     Verb("events", "feed.events", "The ledger after a cursor, for programs", writes=False),
     # upkeep
     Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
     Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
     Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention"),
+    Verb("sweep_due", "upkeep.sweep_due", "Is there anything to sweep?", writes=False),
     Verb("export_mail", "exchange.export_mail", "Deliveries in order, for an export", writes=False, who="person"),
     Verb("import_mail", "exchange.import_mail", "Take in messages that were exported", who="person"),
 )  # fmt: skip
