@@ -31,7 +31,16 @@ TREE = (
     Extra(("folder",), "the folder", metavar="DIR"),
 )
 
+WORKSPACE = Extra(("--workspace-root",), "keep store and runtime.json in DIR/TEAM instead of the home", metavar="DIR")
+
 COMMANDS = (
+    Command("up", "start", "daemon.up", "Keep a daemon running: HTTP, and looking after what expired", (
+        Extra(("--detach",), "in the background"),
+        Extra(("--port",), "where to listen; 0 takes any free port", metavar="N"),
+        WORKSPACE,
+        Extra(("--token",), "the bearer token; a new one when left out", metavar="TOKEN"),
+    )),
+    Command("down", "start", "daemon.down", "Stop the daemon", (WORKSPACE,)),
     Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
             (Extra(("--keep",), "keep the demo's home to look around in"),)),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),
