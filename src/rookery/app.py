@@ -58,12 +58,18 @@ class House:
     """Everything one process needs for one team. What is costly is made when it is first asked for."""
 
     def __init__(
-        self, where: places.Places, settings: config.Settings, cwd: str, remote: places.Remote | None = None
+        self,
+        where: places.Places,
+        settings: config.Settings,
+        cwd: str,
+        environ: Mapping[str, str],
+        remote: places.Remote | None = None,
     ) -> None:
         self.places = where
         self.remote = remote  # a daemon that keeps the ledger; there is none of it here then
         self.settings = settings
         self.cwd = cwd
+        self.environ = environ
         self.team = where.team
         self.clock: Clock = clock.SystemClock()
         self.prober = clock.SystemProber()
@@ -111,10 +117,10 @@ class House:
         return LocalClient(self.store, self.bell, self, self.team)
 
     def neighbour(self, team: str) -> "House":
-        """Another team of the same home. Where its repository is is not known here, so only the user's settings hold."""
+        """Another team of the same home. Its repository is not known here, so its file of settings is not read."""
         where = self.places._replace(team=team, root=self.places.home, repo_file=None)
-        settings = config.load(environ={}, user_file=where.user_file, repo_file=None)
-        return House(where, settings, self.places.home)
+        settings = config.load(environ=self.environ, user_file=where.user_file, repo_file=None)
+        return House(where, settings, self.places.home, self.environ)
 
     def caller(self, agent: str | None = None, **more: Any) -> Caller:
         """A caller on this machine, in this folder."""
@@ -132,7 +138,7 @@ def open_house(
 ) -> House:
     where = places.find(cwd=cwd, environ=environ, team=team)
     settings = config.load(environ=environ, user_file=where.user_file, repo_file=where.repo_file, flags=flags or {})
-    return House(where, settings, os.path.abspath(cwd), places.remote(cwd, environ))
+    return House(where, settings, os.path.abspath(cwd), environ, places.remote(cwd, environ))
 
 
 def open_queue(house: House) -> "QueuedClient":

@@ -31,7 +31,8 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept", "imported",
+    "mail.expired", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
+    "imported",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from rookery.core.errors import Refused, Unreachable
@@ -55,10 +56,8 @@ class Instance:
 
     def close(self) -> None:
         """The file goes first: whoever gets the lock next writes its own."""
-        try:
+        with suppress(FileNotFoundError):
             os.unlink(self.scope.runtime)
-        except FileNotFoundError:
-            pass
         os.close(self._descriptor)
 
 
@@ -118,7 +117,5 @@ def _free(scope: Scope) -> bool:
 
 def _forget(scope: Scope) -> None:
     """What a killed daemon left."""
-    try:
+    with suppress(FileNotFoundError):
         os.unlink(scope.runtime)
-    except FileNotFoundError:
-        pass

@@ -30,7 +30,12 @@ def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
     other = held.conflict(tx, patterns.Pattern(path, _exactly(path)), me["id"])
     if other is not None:
         until = tx.shown(other["expires_at"])
-        return {"path": path, "allow": False, "reason": f"held by {other['name']} until {until}", "holder": other["name"]}
+        return {
+            "path": path,
+            "allow": False,
+            "reason": f"held by {other['name']} until {until}",
+            "holder": other["name"],
+        }
     if not tx.settings["guard.strict"]:
         return {"path": path, "allow": True, "reason": "nobody else holds it"}
     if _is_leased(tx, me, path):
@@ -39,7 +44,7 @@ def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
 
 
 def _inside(path: str) -> str | None:
-    """The path in its one spelling, or None when it leaves the workspace. What it leads to on disk is the door's look."""
+    """The path in its one spelling, or None when it leaves the workspace. Symlinks are the door's to follow."""
     if path.startswith("/") or "\\" in path:
         return None
     names: list[str] = []
@@ -61,6 +66,8 @@ def _exactly(path: str) -> tuple[str, ...]:
 def _is_leased(tx: Tx, me: Row, path: str) -> bool:
     near = [row for above in patterns.lineage(path) for row in tx.all("reservations_at", root=above)]
     return any(
-        row["agent"] == me["id"] and row["expires_at"] > tx.now and patterns.covers(patterns.parse(row["pattern"]), path)
+        row["agent"] == me["id"]
+        and row["expires_at"] > tx.now
+        and patterns.covers(patterns.parse(row["pattern"]), path)
         for row in near
     )

@@ -81,7 +81,8 @@ def _of_message(row: Row, got: Row) -> dict[str, Any]:
 def _shown(row: Row) -> dict[str, Any]:
     told: dict[str, Any] = {
         "id": f"evt-{row['seq']}", "seq": row["seq"], "type": row["type"].replace(".", "_").replace("-", "_"),
-        "ts": times.iso(row["at"]), "actor": row["actor"], "summary": row["preview"], "payload": json.loads(row["data"]),
+        "ts": times.iso(row["at"]), "actor": row["actor"], "summary": row["preview"],
+        "payload": json.loads(row["data"]),
     }  # fmt: skip
     for prefix, name in (("task-", "taskId"), ("thread-", "threadId")):
         if row["ref"].startswith(prefix):

@@ -28,7 +28,9 @@ def make(
     made = tx.one("team_agents") is None
     for given in agents or []:
         if not set(given) <= {"id", "role", "model"} or not isinstance(given.get("id"), str):
-            raise errors.BadInput("An agent of a team is {id, role, model}.", 'For example {"id": "ada", "role": "dev"}.')
+            raise errors.BadInput(
+                "An agent of a team is {id, role, model}.", 'For example {"id": "ada", "role": "dev"}.'
+            )
         role = str(given.get("role") or "")
         agent = tx.find_agent(names.check_new_name(given["id"])) or tx.make_agent(given["id"], role=role)
         if role and agent["role"] != role:

@@ -174,6 +174,7 @@ def _card(tx: Tx, id: str) -> dict[str, Any]:
     row = _find(tx, id)
     return {
         "schemaVersion": "1.0.0", "id": id, "threadId": id, "title": row["title"], "createdBy": row["creator_name"],
-        "createdAt": times.iso(row["at"]), "participants": [each["name"] for each in tx.all("thread_members", thread=id)],
+        "createdAt": times.iso(row["at"]),
+        "participants": [each["name"] for each in tx.all("thread_members", thread=id)],
         "tasks": [each["task"] for each in tx.all("thread_tasks", thread=id)],
     }  # fmt: skip

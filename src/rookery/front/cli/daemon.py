@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from rookery import app
-from rookery.core import names
+from rookery.core import errors, names
 from rookery.runtime import children, instance, places
 
 from .call import Desk, Reply
@@ -57,8 +57,6 @@ def _scope(desk: Desk, workspace: str | None) -> tuple[app.House, instance.Scope
 
 
 def _port(written: str) -> int:
-    from rookery.core import errors
-
     if not (written.isascii() and written.isdigit() and int(written) <= 65_535):
         raise errors.BadInput(f"--port {written!r} is no port.", "0 to 65535; 0 takes any free one.", code="USAGE")
     return int(written)
@@ -80,4 +78,7 @@ def _detach(desk: Desk, read: dict[str, Any], house: app.House) -> Reply:
     said = children.detached(
         "rookery", "up", "--json", *team, *flags, environ=desk.call.environ, cwd=desk.call.cwd, log=log, wait_s=START_S
     )
-    return Reply(_announced(desk, json.loads(said)))
+    told = json.loads(said)
+    if "error" in told:
+        raise errors.Refused(told["error"]["message"], told["error"].get("hint", ""), code=told["error"]["code"])
+    return Reply(_announced(desk, told))

@@ -7,6 +7,6 @@ May touch: the network, and the house through the queued client. Routes translat
     routes.py   every route in one table                                      tasks.py, threads.py, resources.py
     news.py     waiting for the bell on the event loop; events as a stream    openapi.py, metrics.py
 
-Invariants: an id from a URL is only ever a value in a query, never a path. A request is answered after the commit it was
-judged in. Without the token nobody learns more than that a daemon of some version is here.
+Invariants: an id from a URL is only ever a value in a query, never a path. A request is answered after the commit it
+was judged in. Without the token nobody learns more than that a daemon of some version is here.
 """

@@ -32,7 +32,9 @@ class Daemon:
         names.check_team(team)
         if self.only_team and team != self.team:
             raise errors.UnknownName(
-                f"No team {text.one_line(team, 50)} here.", f"This daemon serves {self.team} alone.", code="UNKNOWN_TEAM"
+                f"No team {text.one_line(team, 50)} here.",
+                f"This daemon serves {self.team} alone.",
+                code="UNKNOWN_TEAM",
             )
         return team
 

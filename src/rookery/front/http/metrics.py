@@ -20,7 +20,7 @@ class Numbers:
         self.seconds[route] += seconds  # pyright: ignore[reportArgumentType]
 
 
-def text(numbers: Numbers, queue: "QueuedClient") -> str:
+def text(numbers: Numbers, queue: "QueuedClient", waiting: int) -> str:
     lines = [
         *_family("rook_requests_total", "counter", "Requests answered.", [
             (f'{{method="{method}",route="{route}",status="{status}"}}', count)
@@ -35,7 +35,8 @@ def text(numbers: Numbers, queue: "QueuedClient") -> str:
             ('{where="inline"}', queue.quick_reads), ('{where="pool"}', queue.slow_reads),
         ]),
         *_family("rook_sweeps_total", "counter", "Sweeps that had something to do.", [("", numbers.swept)]),
-        *_family("rook_up_seconds", "gauge", "How long the daemon runs.", [("", round(monotonic() - numbers.started, 3))]),
+        *_family("rook_waiting", "gauge", "Requests that wait for something to happen.", [("", waiting)]),
+        *_family("rook_up_seconds", "gauge", "How long the daemon runs.", [("", round(monotonic() - numbers.started))]),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 

@@ -41,7 +41,11 @@ class News:
         finally:
             waiting.discard(waiter)
             if not waiting:
+                del self._waiting[team]
                 self._stop(team)
+
+    def count(self) -> int:
+        return sum(len(waiting) for waiting in self._waiting.values())
 
     def close(self) -> None:
         """Everyone who waits is answered with what there is."""

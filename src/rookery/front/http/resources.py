@@ -33,7 +33,7 @@ async def call(ask: Ask) -> Any:
 
 
 async def numbers(ask: Ask) -> Response:
-    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue)
+    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue, ask.daemon.news.count())
     return PlainTextResponse(shown, media_type="text/plain; version=0.0.4")
 
 

@@ -37,8 +37,14 @@ class Server(uvicorn.Server):
 
 
 def run(
-    house: app.House, scope: instance.Scope, *, port: int, token: str, only_team: bool, told: Callable[[dict[str, Any]], None]
-) -> None:  # fmt: skip
+    house: app.House,
+    scope: instance.Scope,
+    *,
+    port: int,
+    token: str,
+    only_team: bool,
+    told: Callable[[dict[str, Any]], None],
+) -> None:
     """Serve until told to stop. `told` hears where, once requests are taken."""
     places.prepare_home(house.places.home)
     holder = instance.Instance(scope)

@@ -22,15 +22,12 @@ class Step(NamedTuple):
 
 
 HELD = ("agentId", "epoch")
+EVIDENCE = {name: name for name in ("summary", "commits", "tests", "prs", "evidence")}
+JUDGED = {name: name for name in ("verdict", "feedback", "epoch", "commit")}
 STEPS: Mapping[str, Step] = {
     "claim": Step("task.claim", {"ttlMs": "ttl_ms"}, ("agentId",)),
     "renew": Step("task.renew", {"epoch": "epoch", "ttlMs": "ttl_ms"}, HELD),
-    "complete": Step(
-        "task.done",
-        {"epoch": "epoch", "summary": "summary", "commits": "commits", "tests": "tests", "prs": "prs",
-         "evidence": "evidence"},
-        HELD,
-    ),  # fmt: skip
+    "complete": Step("task.done", {"epoch": "epoch", **EVIDENCE}, HELD),
     "fail": Step("task.fail", {"epoch": "epoch", "error": "reason", "reason": "reason"}, HELD),
     "release": Step("task.release", {"epoch": "epoch", "reason": "reason"}),
     "progress": Step("task.progress", {"epoch": "epoch", "note": "said"}, (*HELD, "note")),
@@ -39,10 +36,8 @@ STEPS: Mapping[str, Step] = {
     "unblock": Step("task.unblock", {"reason": "reason"}),
     "reset": Step("task.reset", {"reason": "reason", "cascade": "tree", "tree": "tree"}),
     "assign": Step("task.assign", {"assignee": "to"}),
-    "review": Step(
-        "task.review", {"verdict": "verdict", "feedback": "feedback", "epoch": "epoch", "commit": "commit"}, ("verdict",)
-    ),
-}  # fmt: skip
+    "review": Step("task.review", JUDGED, ("verdict",)),
+}
 
 
 async def listed(ask: Ask) -> Any:
