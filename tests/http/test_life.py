@@ -138,3 +138,9 @@ def test_those_who_wait_are_answered_when_it_ends(tmp_path: Path):
 def _waits(door: Door) -> bool:
     """Has the request arrived, and does it wait?"""
     return "rook_waiting 1" in door.get("/metrics").body
+
+
+def test_a_signal_right_after_its_first_word_ends_it_well(tmp_path: Path):
+    with running(tmp_path) as daemon:
+        assert daemon.stop() == (0, "")
+        assert not (tmp_path / "rook" / "run" / "runtime.json").exists()

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from rookery.core import errors
@@ -177,7 +178,8 @@ class QueuedClient:
     def _after_read(self, team: str, deed: Deed) -> None:
         deed.follow_up({})
         if deed.beat_is_due():
-            self.writer.put(_Job(team, deed.beat, None, Future()))
+            with suppress(errors.Unreachable):  # going down: presence no longer matters
+                self.writer.put(_Job(team, deed.beat, None, Future()))
 
     def close(self) -> None:
         self._pool.shutdown()

@@ -9,7 +9,7 @@ from .verbs import Arg
 
 
 def listed(tx: Tx) -> dict[str, Any]:
-    return {"teams": [{"teamId": row["name"], "events": row["seq"]} for row in tx.all("teams")]}
+    return {"teams": [{"teamId": row["name"], "events": row["seq"]} for row in tx.all("store_teams")]}
 
 
 def show(tx: Tx) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def make(
     agents: Annotated[list[dict[str, Any]] | None, Arg("who belongs to it: {id, role}", kind="json")] = None,
 ) -> dict[str, Any]:
     """The team, with the agents known from the start; one that exists already is added to."""
-    made = tx.one("team_agents") is None
+    made = not tx.all("agent_names")
     for given in agents or []:
         if not set(given) <= {"id", "role", "model"} or not isinstance(given.get("id"), str):
             raise errors.BadInput(
@@ -46,6 +46,7 @@ def _card(tx: Tx) -> dict[str, Any]:
         "leader": leader or None,
         "strict": tx.settings["guard.strict"],
         "agents": [
-            {"id": row["name"], "role": row["role"], "model": row["model"] or ""} for row in tx.all("team_agents")
+            {"id": row["name"], "role": row["role"], "model": row["model"] or ""}
+            for row in tx.all("present", everyone=1)
         ],
     }

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from rookery.core import presence, times
 
-from . import held
 from .tx import Tx
 from .verbs import Arg
 
@@ -16,7 +15,6 @@ SWEEP_EVERY_MS = 3_600_000
 DAY_MS = 86_400_000
 KEYS_KEPT_DAYS = 7
 BATCH = 500
-LEASES = 100  # a lapse writes mail and events: fewer of them at once
 
 
 def sweep_when_due(tx: Tx) -> None:
@@ -29,7 +27,6 @@ def sweep(tx: Tx, *, batch: Annotated[int, Arg("how much at once")] = BATCH) -> 
     tx.run("sweep_begun")
     done = {
         "expired": _expire(tx, batch),
-        "lapsed": _settle(tx, batch),
         "stuck": _tell_stuck(tx),
         "removed": _remove_archived(tx, batch),
         "events": _remove_events(tx, batch),
@@ -56,21 +53,6 @@ def _expire(tx: Tx, batch: int) -> int:
             detail="",
         )
     return len(rows)
-
-
-def _settle(tx: Tx, batch: int) -> int:
-    """Leases that ran out: extended where their holder still works, otherwise written down and told."""
-    rows = tx.all("lapsed_tasks", limit=min(batch, LEASES))
-    for row in rows:
-        held.settle(tx, row)
-    return len(rows)
-
-
-def sweep_due(tx: Tx) -> dict[str, Any]:
-    """Is there anything a sweep would write? Asked often, so it looks at no more than the first of each."""
-    position = tx.one("ledger_position")
-    waits = position is not None and tx.now - position["swept_at"] >= SWEEP_EVERY_MS
-    return {"due": waits or bool(tx.all("lapsed_tasks", limit=1)) or bool(tx.all("overdue", limit=1))}
 
 
 def _tell_stuck(tx: Tx) -> int:

@@ -121,7 +121,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
     Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
     Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention"),
-    Verb("sweep_due", "upkeep.sweep_due", "Is there anything to sweep?", writes=False),
+    Verb("due", "settling.due", "What a resident process should see to", writes=False),
+    Verb("settle", "settling.settle", "Settle leases that ran out"),
     Verb("export_mail", "exchange.export_mail", "Deliveries in order, for an export", writes=False, who="person"),
     Verb("import_mail", "exchange.import_mail", "Take in messages that were exported", who="person"),
 )  # fmt: skip

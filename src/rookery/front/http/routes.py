@@ -79,10 +79,16 @@ TABLE: tuple[Line, ...] = (
 
 
 def application(daemon: Daemon) -> ASGIApp:
-    routes = [Route(line.path, _endpoint(daemon, line), methods=[line.method]) for line in TABLE]
+    routes = [_route(daemon, line) for line in TABLE]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
     app.router.redirect_slashes = False
     return Guard(app, daemon)
+
+
+def _route(daemon: Daemon, line: Line) -> Route:
+    route = Route(line.path, _endpoint(daemon, line), methods=[line.method])
+    route.methods = {line.method}  # without HEAD, which would keep a stream running that nobody reads
+    return route
 
 
 def _endpoint(daemon: Daemon, line: Line) -> Callable[[Request], Awaitable[Response]]:

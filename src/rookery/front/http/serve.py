@@ -53,9 +53,7 @@ def run(
         try:
             daemon = Daemon(house, token=token, only_team=only_team)
             try:
-                url = f"http://{HOST}:{listener.getsockname()[1]}"
-                told(holder.announce(url, token) | {"teamId": house.team})
-                asyncio.run(_serve(daemon, listener))
+                asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
             finally:
                 daemon.close()
         finally:
@@ -64,8 +62,12 @@ def run(
         holder.close()
 
 
+def _announced(holder: instance.Instance, listener: socket.socket, token: str, team: str) -> dict[str, Any]:
+    return holder.announce(f"http://{HOST}:{listener.getsockname()[1]}", token) | {"teamId": team}
+
+
 def _bound(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
@@ -81,10 +83,10 @@ def _bound(port: int) -> socket.socket:
     return listener
 
 
-async def _serve(daemon: Daemon, listener: socket.socket) -> None:
+async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> None:
     config = uvicorn.Config(
         application(daemon), log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S, backlog=BACKLOG,
+        proxy_headers=False, timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S, backlog=BACKLOG,
     )  # fmt: skip
     server = Server(config)
 
@@ -93,8 +95,9 @@ async def _serve(daemon: Daemon, listener: socket.socket) -> None:
         daemon.news.close()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop)
+    announce()  # from here on a signal ends it well, and requests are taken
     sweeper = asyncio.create_task(_sweep(daemon))
     try:
         await server.serve(sockets=[listener])
@@ -123,8 +126,9 @@ async def _tick(daemon: Daemon, start: int) -> int:
     chosen = [teams[(start + i) % len(teams)] for i in range(min(SWEPT_TEAMS, len(teams)))]
     caller = Caller(agent=names.SYSTEM, open_addresses=True)
     for team in chosen:
-        if (await daemon.call(team, "sweep_due", {}, caller))["due"]:
-            await daemon.call(team, "sweep", {}, caller)
+        due = await daemon.call(team, "due", {}, caller)
+        for verb in (name for name, wanted in (("sweep", due["sweep"]), ("settle", due["leases"])) if wanted):
+            await daemon.call(team, verb, {}, caller)
             daemon.numbers.swept += 1
     return (start + len(chosen)) % max(1, len(teams))
 

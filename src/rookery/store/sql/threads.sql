@@ -49,14 +49,9 @@ SELECT d.priority, m.thread, m.subject, m.type, substr(m.body, 1, 500) AS body F
 JOIN deliveries d ON d.team = m.team AND d.message = m.n
 WHERE m.team = :team AND m.id = :id AND d.agent = :agent;
 
--- name: teams
+-- name: store_teams
 -- Every team of the store; those that only ever were asked about are not there.
 SELECT name, seq FROM teams ORDER BY name LIMIT 10000;
-
--- name: team_agents
--- Who has an address in the team.
-SELECT a.name, a.role, s.model FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
-WHERE a.team = :team ORDER BY a.id LIMIT 10000;
 
 -- name: set_role
 -- What an agent is for.
