@@ -1,21 +1,27 @@
 """The composition root: the only place that names implementations. Doors ask here for a house to work in."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rookery import config
 from rookery.client.local import LocalClient
-from rookery.core import names
+from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.runtime import clock, folders, git, places, process
 
 if TYPE_CHECKING:
     from rookery.client.handles import Team
+    from rookery.client.port import Client
+    from rookery.client.queued import QueuedClient
     from rookery.core.ports import Clock
     from rookery.store.port import Store
     from rookery.wake.port import Bell
+
+
+QUICK_READ_S = 0.02  # as long as a read may keep a resident process from everything else
+KNOWN_TEAMS = 1000
 
 
 class TeamDirectory:
@@ -51,10 +57,19 @@ class TeamDirectory:
 class House:
     """Everything one process needs for one team. What is costly is made when it is first asked for."""
 
-    def __init__(self, where: places.Places, settings: config.Settings, cwd: str) -> None:
+    def __init__(
+        self,
+        where: places.Places,
+        settings: config.Settings,
+        cwd: str,
+        environ: Mapping[str, str],
+        remote: places.Remote | None = None,
+    ) -> None:
         self.places = where
+        self.remote = remote  # a daemon that keeps the ledger; there is none of it here then
         self.settings = settings
         self.cwd = cwd
+        self.environ = environ
         self.team = where.team
         self.clock: Clock = clock.SystemClock()
         self.prober = clock.SystemProber()
@@ -68,12 +83,23 @@ class House:
 
     @cached_property
     def store(self) -> "Store":
+        return self.new_store()
+
+    def new_store(self, read_s: float | None = None) -> "Store":
+        """A connection of its own."""
         from rookery.store.sqlite import SqliteStore
 
+        if self.remote is not None:
+            raise errors.Refused(
+                f"The store is with the daemon at {self.remote.url}.", "Do this there, without ROOK_URL.", code="REMOTE"
+            )
         places.prepare_home(self.places.home)
         places.create_private(self.places.store)
         return SqliteStore(
-            self.places.store, self.clock, busy_s=self.settings["store.busy_s"], read_s=self.settings["store.read_s"]
+            self.places.store,
+            self.clock,
+            busy_s=self.settings["store.busy_s"],
+            read_s=self.settings["store.read_s"] if read_s is None else read_s,
         )
 
     @cached_property
@@ -83,8 +109,18 @@ class House:
         return DatagramBell(self.places.home)
 
     @cached_property
-    def client(self) -> LocalClient:
+    def client(self) -> "Client":
+        if self.remote is not None:
+            from rookery.client.http import HttpClient
+
+            return HttpClient(self.remote.url, self.remote.token, self.team)
         return LocalClient(self.store, self.bell, self, self.team)
+
+    def neighbour(self, team: str) -> "House":
+        """Another team of the same home. Its repository is not known here, so its file of settings is not read."""
+        where = self.places._replace(team=team, root=self.places.home, repo_file=None)
+        settings = config.load(environ=self.environ, user_file=where.user_file, repo_file=None)
+        return House(where, settings, self.places.home, self.environ)
 
     def caller(self, agent: str | None = None, **more: Any) -> Caller:
         """A caller on this machine, in this folder."""
@@ -93,6 +129,8 @@ class House:
     def close(self) -> None:
         if "store" in self.__dict__:
             self.store.close()
+        if self.remote is not None and "client" in self.__dict__:
+            self.client.close()
 
 
 def open_house(
@@ -100,7 +138,29 @@ def open_house(
 ) -> House:
     where = places.find(cwd=cwd, environ=environ, team=team)
     settings = config.load(environ=environ, user_file=where.user_file, repo_file=where.repo_file, flags=flags or {})
-    return House(where, settings, os.path.abspath(cwd))
+    return House(where, settings, os.path.abspath(cwd), environ, places.remote(cwd, environ))
+
+
+def open_queue(house: House) -> "QueuedClient":
+    """The verbs of every team of the home, for a resident process."""
+    from rookery.client.queued import QueuedClient, Stores
+
+    stores = Stores(house.new_store(), house.new_store(QUICK_READ_S), house.new_store)
+    return QueuedClient(stores, house.bell, _worlds(house))
+
+
+def _worlds(house: House) -> Callable[[str], House]:
+    known = {house.team: house}
+
+    def world_of(team: str) -> House:
+        if team not in known:
+            if len(known) > KNOWN_TEAMS:  # settings are read anew then; names come from outside and have no end
+                known.clear()
+                known[house.team] = house
+            known[team] = house.neighbour(team)
+        return known[team]
+
+    return world_of
 
 
 def connect(*, team: str | None = None, cwd: str | None = None, home: str | None = None) -> "Team":
@@ -111,11 +171,12 @@ def connect(*, team: str | None = None, cwd: str | None = None, home: str | None
     if home is not None:
         environ["ROOK_HOME"] = os.fspath(home)
         environ.pop("ROOK_STORE", None)
-    house = open_house(cwd=cwd or os.getcwd(), environ=environ, team=team)
-    caller = house.caller(os.environ.get("ROOK_AGENT"))
+    here = cwd or os.getcwd()
+    house = open_house(cwd=here, environ=environ, team=team)
     return Team(
         house.client,
-        caller,
+        house.caller(os.environ.get("ROOK_AGENT")),
+        another=lambda: open_house(cwd=here, environ=environ, team=team).client,
         process=process.identify(os.getpid()),
         poll_s=house.settings["poll.s"],
         branch=git.branch(house.cwd) or "",

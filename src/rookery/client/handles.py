@@ -1,12 +1,14 @@
 """Handles for Python programs: a team, an agent in it, its messages and receipts. Written once above `call`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from rookery.core.caller import Caller
 
 from . import waiting
+from .leases import Lease, keep
 from .port import Client
 
 
@@ -149,6 +151,22 @@ class Agent:
     def status(self, note: str | None = None, task: str | None = None) -> dict[str, Any]:
         return self.call("status", note=note, task=task)
 
+    def claim(self, id: str, *, ttl_ms: int | None = None) -> Lease:
+        """Hold a task. As a block it is renewed while the block runs, and given back if left unfinished."""
+        return self._leased({"id": id}, ttl_ms)
+
+    def claim_next(self, *, ttl_ms: int | None = None, **filters: Any) -> Lease | None:
+        """The best ready task, or None when nothing is ready."""
+        return self._leased({"next": True, **filters}, ttl_ms)
+
+    def _leased(self, args: dict[str, Any], ttl_ms: int | None) -> Any:
+        asked_at = monotonic()
+        claimed = self.call("task.claim", **args, ttl_ms=ttl_ms)
+        if claimed["taskId"] is None:
+            return None
+        lease = Lease(self.team.client, self._caller, claimed, claimed["ttlMs"], asked_at)
+        return keep(lease, self.team.another)
+
     def rename(self, name: str) -> None:
         self.name = self.call("rename", name=name)["name"]
 
@@ -164,12 +182,14 @@ class Team:
         client: Client,
         caller: Caller,
         *,
-        process: tuple[int, str] | None,
+        another: Callable[[], Client],
+        process: tuple[int, str] | None = None,
         poll_s: float = 1.0,
         branch: str = "",
     ) -> None:
         self._branch = branch
         self.client = client
+        self.another = another  # a client of its own, for the thread that renews leases
         self.name = client.team
         self.poll_s = poll_s
         self._caller = caller
@@ -199,6 +219,12 @@ class Team:
     def call(self, verb: str, **args: Any) -> Any:
         """Any verb of the table, as the person."""
         return self.client.call(verb, args, self._caller)
+
+    def add_task(self, title: str, **more: Any) -> dict[str, Any]:
+        return self.call("task.add", title=title, **more)
+
+    def tasks(self, **filters: Any) -> list[dict[str, Any]]:
+        return self.call("task.list", **filters)["tasks"]
 
     def who(self, **filters: Any) -> list[dict[str, Any]]:
         return self.call("who", **filters)["agents"]

@@ -14,19 +14,31 @@ PLANNING = (
 )  # fmt: skip
 STATUS = ("stuck",)
 
+# What happens to tasks besides; seed 000 has no word for these, people want to see them all the same.
+TASKS_MORE = (
+    "task.created",
+    "task.assigned",
+    "task.released",
+    "task.failed",
+    "task.canceled",
+    "task.lapsed",
+    "task.review",
+)
+
 FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
-CREW = (*TASKS, *PLANNING)
+CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "escalation.open", "escalation.closed", "swept", "imported",
+    "mail.expired", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
+    "imported",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    return FEED if crew_events else tuple(t for t in FEED if t not in CREW)
+    return (*FEED, *TASKS_MORE) if crew_events else tuple(t for t in FEED if t not in CREW)
 
 
 def concerns(actor: str, target: str, agent: str) -> bool:

@@ -1,8 +1,12 @@
 """Processes that Rookery starts itself. Argument vectors only; ended by their own handle, never by name."""
 
+import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+
+from rookery.core.errors import Refused
 
 
 class Child:
@@ -37,3 +41,29 @@ class Child:
 def run_module(module: str, *args: str, environ: Mapping[str, str], cwd: str) -> Child:
     """A module of this very installation, in a process of its own."""
     return Child([sys.executable, "-m", module, *args], environ=environ, cwd=cwd)
+
+
+def detached(module: str, *args: str, environ: Mapping[str, str], cwd: str, log: str, wait_s: float) -> str:
+    """Start a module that outlives us; the first line it says. Its complaints go to a log."""
+    complaints = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    before = os.fstat(complaints).st_size
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *args], env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=complaints, start_new_session=True,
+        )  # fmt: skip
+    finally:
+        os.close(complaints)
+    assert process.stdout is not None
+    with process.stdout as pipe:
+        ready, _, _ = select.select([pipe], [], [], wait_s)
+        said = pipe.readline().decode() if ready else ""
+    if not said:
+        process.kill()
+        process.wait()
+        with open(log, encoding="utf-8", errors="replace") as file:
+            file.seek(before)
+            told = file.read(2000).strip()
+        raise Refused(f"It did not start. {told}", f"{log} tells more.", code="NOT_STARTED")
+    process.returncode = 0  # it is on its own now: nobody here waits for it
+    return said

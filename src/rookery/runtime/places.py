@@ -12,6 +12,7 @@ from rookery.runtime.files import read_limited, refusal
 DATABASE = "rookery.db"
 REPO_FILE = "rookery.toml"
 REPO_FILE_LIMIT = 1 << 20
+TOKEN_LIMIT = 1 << 16
 # `run/bell` is last: while it is there, all the others were made.
 FOLDERS = ("logs", "teams", "run", os.path.join("run", "bell"))
 TEAM_LIMIT = 50
@@ -27,6 +28,38 @@ class Places(NamedTuple):
     repo_file: str | None  # the rookery.toml that was found
     user_file: str | None  # where the user's settings would be
     store: str
+
+
+class Remote(NamedTuple):
+    """A daemon that keeps the ledger."""
+
+    url: str
+    token: str
+
+
+def remote(cwd: str, environ: Mapping[str, str]) -> Remote | None:
+    url = environ.get("ROOK_URL")
+    if not url:
+        return None
+    token = environ.get("ROOK_TOKEN", "")
+    if not token and (path := environ.get("ROOK_TOKEN_FILE")):
+        token = _token_in(os.path.join(cwd, _expanded(path, environ)))
+    if not token:
+        raise BadInput("ROOK_URL is set, and no token.", "Set ROOK_TOKEN, or ROOK_TOKEN_FILE to a file with it.")
+    return Remote(url.rstrip("/"), token)
+
+
+def _token_in(path: str) -> str:
+    """The token alone, or a daemon's runtime.json."""
+    written = read_limited(path, TOKEN_LIMIT).decode("utf-8", "replace").strip()
+    if not written.startswith("{"):
+        return written
+    import json
+
+    try:
+        return str(json.loads(written)["token"])
+    except (ValueError, KeyError):
+        raise BadInput(f"{path} names no token.", "It holds the token alone, or is a runtime.json.") from None
 
 
 def find(*, cwd: str, environ: Mapping[str, str], team: str | None = None) -> Places:

@@ -7,6 +7,7 @@ from rookery.core.presence import Liveness
 from rookery.store.port import Row
 
 from . import post
+from .recipients import Recipients
 from .tx import Tx
 from .verbs import Arg
 
@@ -44,7 +45,7 @@ def escalate(
     )  # fmt: skip
     recipients = _recipients(tx, level, leader)
     to = ", ".join(row["name"] for row in recipients)
-    sent = post.deliver(tx, sender, draft, post.Recipients(recipients, to, "", {}))
+    sent = post.deliver(tx, sender, draft, Recipients(recipients, to, "", {}))
     tx.run(
         "new_escalation", id=id, title=title, reason=reason, level=level, priority=draft.priority,
         raised_by=sender["id"], at=tx.wall, message=sent["id"],

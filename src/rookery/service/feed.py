@@ -46,8 +46,8 @@ def feed(
 
 def _types(tx: Tx, asked: list[str]) -> frozenset[str]:
     for word in asked:
-        if word not in words.FEED and word not in words.LEDGER:
-            known = [*words.FEED, *words.LEDGER]
+        known = (*words.FEED, *words.TASKS_MORE, *words.LEDGER)
+        if word not in known:
             near = names.did_you_mean(word, known) or f"One of: {', '.join(known)}."
             raise errors.BadInput(f"No event type {text.one_line(word, 40)!r}.", near)
     return frozenset(asked or words.shown(crew_events=tx.settings["feed.crew_events"]))

@@ -1,26 +1,20 @@
 """Sending: one transaction however many get it, and an answer that says what is known about each of them."""
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from rookery.core import errors, ids, mail, names, presence, routing, text, times
+from rookery.core import errors, ids, mail, names, presence, text, times
 from rookery.core import handoff as handoffs
 from rookery.store.port import Row
 
+from . import idempotency
+from .recipients import Recipients, members, resolve
 from .tx import Tx
 from .verbs import Arg
 
 KEY_LIMIT = 200
 PRIORITIES = tuple(p.name.lower() for p in mail.Priority)
 TYPES = (*mail.Type, *mail.TX_TYPES)
-
-
-class Recipients(NamedTuple):
-    rows: list[Row]
-    address: str
-    group: str
-    reasons: dict[str, str]
 
 
 # -- verbs -------------------------------------------------------------------------------------------------------
@@ -52,7 +46,9 @@ def send(
     args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "tags": tags, "asks": asks,
             "attachments": attachments, "group": group, "thread": thread, "reply_to": reply_to,
             "payload": payload, "context": context}  # fmt: skip
-    if key and (before := _remembered(tx, sender, key, args)):
+    if key and (before := idempotency.remembered(tx, sender, key, args)):
+        rows = [tx.find_agent(each["name"]) for each in before["recipients"]]
+        tx.after.append(lambda heard: _tell_wake(tx, before["recipients"], rows, heard))
         return before
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks, stale)
     recipients = resolve(tx, sender, to)
@@ -62,7 +58,7 @@ def send(
         tx, sender, draft, recipients, group=group or recipients.group, thread=root, reply_to=reply_to, id=id
     )
     if key:
-        _remember(tx, sender, key, args, result)
+        idempotency.remember(tx, sender, key, args, result)
     return result
 
 
@@ -87,9 +83,9 @@ def broadcast(
 ) -> dict[str, Any]:
     sender = tx.me()
     out = {names.key(form) for name in exclude or [] for form in (name, f"{group}/{name}")} | {sender["key"]}
-    members = [row for row in _members(tx, group) if row["key"] not in out]
+    named = [row for row in members(tx, group) if row["key"] not in out]
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, None, stale)
-    if not members:
+    if not named:
         if separate:
             return {"messages": []}
         raise errors.Refused(
@@ -99,10 +95,18 @@ def broadcast(
         )
     _spend(tx, sender, 1)
     address = f"broadcast:{group or 'all'}"
-    told = [([row], row["name"]) for row in members] if separate else [(members, address)]
+    told = [([row], row["name"]) for row in named] if separate else [(named, address)]
     root = _thread_root(tx, thread or reply_to)
     sent = [
-        deliver(tx, sender, draft, Recipients(rows, to, group, {}), group=group, thread=root, reply_to=reply_to)
+        deliver(
+            tx,
+            sender,
+            draft,
+            Recipients(rows, to, group, {}),
+            group=group,
+            thread=root,
+            reply_to=reply_to,
+        )
         for rows, to in told
     ]
     return {"messages": sent} if separate else sent[0]
@@ -129,7 +133,13 @@ def reply(
     _spend(tx, sender, 1)
     to = _answered(tx, sender, original, everyone)
     result = deliver(
-        tx, sender, draft, resolve(tx, sender, to), group=original["grp"], thread=original["thread"], reply_to=id
+        tx,
+        sender,
+        draft,
+        resolve(tx, sender, to),
+        group=original["grp"],
+        thread=original["thread"],
+        reply_to=id,
     )
     _note_answer(tx, sender, original, result, mark_read)
     return result
@@ -243,7 +253,14 @@ def _wake(tx: Tx, row: Row | None, heard: int) -> dict[str, str]:
 
 
 def _insert(
-    tx: Tx, sender: Row, draft: mail.Draft, recipients: Recipients, group: str, thread: str, reply_to: str, asked: str
+    tx: Tx,
+    sender: Row,
+    draft: mail.Draft,
+    recipients: Recipients,
+    group: str,
+    thread: str,
+    reply_to: str,
+    asked: str,
 ) -> tuple[str, int, int]:
     """(id, event number, row). Two ids made in one millisecond may meet; then another is made."""
     seq = tx.next_seq()
@@ -278,7 +295,7 @@ def _thread_root(tx: Tx, reference: str) -> str:
     row = tx.one("message_by_id", id=mail.reference(reference, "the conversation"))
     if row is None and (part := ids.split_copy(reference)):
         row = tx.one("message_by_id", id=part[0])
-    if row is None and not tx.caller.open_addresses:
+    if row is None and not tx.caller.open_addresses and tx.one("discussion", id=reference) is None:
         raise unknown_message(reference)
     return row["thread"] if row else reference
 
@@ -336,77 +353,6 @@ def _template(tx: Tx, name: str) -> handoffs.Template | None:
     return known[name]
 
 
-# -- recipients --------------------------------------------------------------------------------------------------
-
-
-def resolve(tx: Tx, sender: Row, to: Sequence[str]) -> Recipients:
-    """Everyone an address list means, each once, in the order given."""
-    if not to:
-        raise errors.BadInput("Nobody to send to.", "Name at least one agent.")
-    found: dict[int, Row] = {}
-    group, reasons = "", {}
-    for word in to:
-        target = names.parse_target(word)
-        if target.kind == "broadcast":
-            rows = [
-                row for row in _members(tx, "" if target.name == "all" else target.name) if row["id"] != sender["id"]
-            ]
-            group = target.name
-        elif target.kind == "any":
-            name, reason = _choose(tx, sender, target.name)
-            rows, reasons[name] = [tx.agent(name)], reason
-        else:
-            rows = [tx.agent(target.name)]
-        found.update((row["id"], row) for row in rows)
-    if not found:
-        raise errors.Refused(f"Nobody but you is in {', '.join(to)}.", "`rook who --all` shows who is.", code="NOBODY")
-    return Recipients(list(found.values()), ", ".join(to), group, reasons)
-
-
-def _members(tx: Tx, group: str) -> list[Row]:
-    if not group:
-        return [tx.agent(row["name"]) for row in tx.all("agents_expected")]
-    key = names.key(names.check_name(group))
-    listed = [_member(tx, group, name) for name in tx.world.directory.members(group)]
-    within = [row["name"] for row in tx.all("agents_of_group", low=f"{key}/", high=f"{key}0")]
-    chosen = dict.fromkeys([*listed, *within])
-    if not chosen:
-        known = tx.world.directory.groups()
-        if tx.caller.open_addresses:
-            return []
-        raise errors.UnknownName(
-            f"No group named {group}.",
-            f"Known: {', '.join(known)}." if known else "Define it under [groups] in rookery.toml.",
-            code="UNKNOWN_GROUP",
-        )
-    return [tx.find_agent(name) or tx.make_agent(name) for name in chosen]
-
-
-def _member(tx: Tx, group: str, name: str) -> str:
-    """A listed member is `name`, unless only `group/name` is known."""
-    if name != names.PERSON:
-        names.check_new_name(name)  # written by hand in a settings file: no impossible agent may come of it
-    inside = f"{group}/{name}"
-    if "/" not in name and tx.find_agent(name) is None and tx.find_agent(inside) is not None:
-        return inside
-    return name
-
-
-def _choose(tx: Tx, sender: Row, role: str) -> tuple[str, str]:
-    for name in tx.world.directory.with_role(role):  # defined, though it may never have joined
-        if tx.find_agent(name) is None:
-            tx.make_agent(name, role=role)
-    rows = tx.all("candidates_for_role", role=role, sender=sender["id"])
-    candidates = [
-        routing.Candidate(row["name"], tx.liveness(row) is presence.Liveness.LIVE, row["load"], row["shared"])
-        for row in rows
-    ]
-    return routing.choose(role, candidates, [row["role"] for row in tx.all("agent_roles")])
-
-
-# -- idempotency -------------------------------------------------------------------------------------------------
-
-
 def message_id_of(tx: Tx, id: str) -> str:
     """The message behind an id: an escalation is read and answered through the message that carries it."""
     if not id.startswith("ESC-"):
@@ -419,33 +365,3 @@ def unknown_message(id: str) -> errors.UnknownName:
     return errors.UnknownName(
         f"No message {text.one_line(id, 40)}.", "`rook inbox --all` lists yours.", code="UNKNOWN_MESSAGE"
     )
-
-
-def _digest(args: Mapping[str, Any]) -> str:
-    import hashlib
-
-    said = json.loads(mail.as_json(args, "the message"))
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def _remembered(tx: Tx, sender: Row, key: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
-    if len(key) > KEY_LIMIT:
-        raise errors.TooLarge(f"The key has {len(key)} characters; {KEY_LIMIT} are allowed.", "Use a shorter one.")
-    row = tx.one("remembered", agent=sender["id"], key=key)
-    if row is None:
-        return None
-    if row["digest"] != _digest(args):
-        raise errors.Refused(
-            "This idempotency key was used for another message.",
-            "Use a new key for a new message.",
-            code="IDEMPOTENCY_MISMATCH",
-        )
-    result: dict[str, Any] = json.loads(row["result"]) | {"replayed": True}
-    told: list[dict[str, Any]] = result["recipients"]
-    rows = [tx.find_agent(each["name"]) for each in told]
-    tx.after.append(lambda heard: _tell_wake(tx, told, rows, heard))
-    return result
-
-
-def _remember(tx: Tx, sender: Row, key: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-    tx.run("remember", agent=sender["id"], key=key, digest=_digest(args), result=json.dumps(result))

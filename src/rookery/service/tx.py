@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from rookery.config import Settings
-from rookery.core import errors, ids, mesh, names, presence
+from rookery.core import errors, ids, mesh, names, presence, times
 from rookery.core.caller import Caller
 from rookery.core.ports import Chance, Prober
 from rookery.store.port import Row, Transaction
@@ -90,6 +90,10 @@ class Tx:
     def new_id(self, prefix: str) -> str:
         return ids.short_id(prefix, self.now, self.world.chance.below(1 << ids.CHANCE_BITS))
 
+    def shown(self, at: int) -> str:
+        """A ledger time that lies near, as people read it."""
+        return times.iso(self.wall + (at - self.now))
+
     # -- agents ------------------------------------------------------------------------------------------------
 
     def find_agent(self, name: str) -> Row | None:
@@ -137,8 +141,15 @@ class Tx:
 
     def beat(self) -> None:
         """Every verb is a heartbeat."""
-        if self.me()["session"] and self.me()["ended_at"] is None:
-            self.run("beat", session=self.me()["session"])
+        me = self.me()
+        if me["session"] and me["ended_at"] is None:
+            self.run("beat", session=me["session"])
+            self.run("renew_held", agent=me["id"], session=me["session"])
+
+    def may_steer(self, agent: Row) -> bool:
+        """The person and the leader decide about anyone's task."""
+        leader = self.settings["leader"]
+        return agent["name"] == names.PERSON or bool(leader and names.key(leader) == agent["key"])
 
     def beat_is_due(self) -> bool:
         """After a read: presence is written no more often than the heartbeat asks for."""

@@ -61,6 +61,13 @@ class Store(Protocol):
         """Run `work` in one transaction and commit. It may be run again, so it touches nothing but its transaction."""
         ...
 
+    def write_batch(self, jobs: Sequence[tuple[str, Callable[[Transaction], T]]]) -> list[T | Exception]:
+        """Several writes, each of a team, in one commit; a result or an error for each, returned after it.
+
+        A job that raises undoes itself alone. An error that ends the transaction for all makes each run by itself.
+        """
+        ...
+
     def read(self, team: str, work: Callable[[Transaction], T]) -> T:
         """Run `work` on one snapshot; it is cut off after the read limit."""
         ...

@@ -23,6 +23,10 @@ from .port import Row, Transaction
 T = TypeVar("T")
 
 
+class _Ended(Exception):
+    """An error took the whole transaction with it."""
+
+
 class SqliteTransaction:
     """Statements are always exhausted here: an open cursor would pin the WAL or make the commit fail (H40)."""
 
@@ -139,6 +143,58 @@ class SqliteStore:
                 raise
             faults.reach("after_commit")
             return result
+
+    def write_batch(self, jobs: Sequence[tuple[str, Callable[[Transaction], T]]]) -> list[T | Exception]:
+        if len(jobs) > 1:
+            try:
+                return self._write_together(jobs)
+            except _Ended:
+                pass  # nothing of it was kept: whoever can commit alone does so, the others learn why they cannot
+        return [self._alone(team, work) for team, work in jobs]
+
+    def _alone(self, team: str, work: Callable[[Transaction], T]) -> T | Exception:
+        try:
+            return self.write(team, work)
+        except Exception as error:
+            return error
+
+    def _write_together(self, jobs: Sequence[tuple[str, Callable[[Transaction], T]]]) -> list[T | Exception]:
+        with self._mutex:
+            try:
+                with translated(self.location):
+                    self._begin("BEGIN IMMEDIATE")
+            except errors.Unreachable as busy:
+                return [busy for _ in jobs]  # each would only wait as long again
+            try:
+                faults.reach("after_lock")
+                results = [self._in_savepoint(team, work) for team, work in jobs]
+                faults.reach("before_commit")
+                self._commit_together()
+            except BaseException:
+                self._roll_back()
+                raise
+            faults.reach("after_commit")
+            return results
+
+    def _in_savepoint(self, team: str, work: Callable[[Transaction], T]) -> T | Exception:
+        self._execute("SAVEPOINT job")
+        try:
+            tx = self._transaction(team, create=True)
+            result = work(tx)
+            tx.save_team()
+        except Exception as error:
+            if isinstance(error, apsw.Error) or self._connection.get_autocommit():
+                raise _Ended from error  # a full disk, a failing one: what the others wrote is in doubt too
+            self._execute("ROLLBACK TO job")
+            result = error
+        self._execute("RELEASE job")
+        return result
+
+    def _commit_together(self) -> None:
+        try:
+            self._execute("COMMIT")
+        except apsw.Error as error:
+            raise _Ended from error
 
     def read(self, team: str, work: Callable[[Transaction], T]) -> T:
         with self._mutex, translated(self.location):

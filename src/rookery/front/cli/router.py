@@ -25,12 +25,22 @@ class Command(NamedTuple):
 
 
 FOLLOW = Extra(("-f", "--follow"), "go on as things happen")
+SPEC = Extra(("--spec",), "ID is an item of this document, which has its own list", metavar="FILE")
 TREE = (
     Extra(("what",), "mailboxes: a folder per agent, a JSON file per message", choices=("mailboxes",)),
     Extra(("folder",), "the folder", metavar="DIR"),
 )
 
+WORKSPACE = Extra(("--workspace-root",), "keep store and runtime.json in DIR/TEAM instead of the home", metavar="DIR")
+
 COMMANDS = (
+    Command("up", "start", "daemon.up", "Keep a daemon running: HTTP, and looking after what expired", (
+        Extra(("--detach",), "in the background"),
+        Extra(("--port",), "where to listen; 0 takes any free port", metavar="N"),
+        WORKSPACE,
+        Extra(("--token",), "the bearer token; a new one when left out", metavar="TOKEN"),
+    )),
+    Command("down", "start", "daemon.down", "Stop the daemon", (WORKSPACE,)),
     Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
             (Extra(("--keep",), "keep the demo's home to look around in"),)),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),
@@ -62,6 +72,36 @@ COMMANDS = (
         Extra(("--from",), "only for mail from this agent", metavar="NAME"),
     )),
     Command("receipts", "mail"),
+    Command("task add", "tasks"),
+    Command("task list", "tasks"),
+    Command("task show", "tasks"),
+    Command("task claim", "tasks", "special_tasks.claim", extras=(SPEC,)),
+    Command("task renew", "tasks"),
+    Command("task release", "tasks", "special_tasks.release", extras=(SPEC,)),
+    Command("task assign", "tasks"),
+    Command("task progress", "tasks"),
+    Command("task done", "tasks", "special_tasks.done", extras=(SPEC,)),
+    Command("task fail", "tasks"),
+    Command("task block", "tasks"),
+    Command("task unblock", "tasks"),
+    Command("task cancel", "tasks"),
+    Command("task reset", "tasks"),
+    Command("task revise", "tasks"),
+    Command("task split", "tasks"),
+    Command("task delete", "tasks"),
+    Command("task review", "tasks"),
+    Command("task claims", "tasks"),
+    Command("plan new", "tasks"),
+    Command("plan import", "tasks", "special_tasks.import_plan", "Make a plan of a checklist, JSON or YAML file", (
+        Extra(("file",), "the file", metavar="FILE"),
+        Extra(("--goal",), "the goal; default: the first heading, or the file's own", metavar="GOAL"),
+        Extra(("--advisory",), "dependencies advise, they do not bind"),
+        Extra(("--review",), "every task is reviewed before its dependents start"),
+    )),
+    Command("plan list", "tasks"),
+    Command("plan show", "tasks"),
+    Command("plan graph", "tasks", "special_tasks.graph"),
+    Command("plan cancel", "tasks"),
     Command("health", "ops"),
     Command("stats", "ops"),
     Command("events", "ops", "special.events", extras=(FOLLOW,)),
@@ -71,7 +111,7 @@ COMMANDS = (
             (Extra(("path",), "where to; default: backups/ in the home", metavar="FILE", may_lack=True),)),
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
-GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "ops": "Operations"}
+GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "ops": "Operations"}
 
 
 def run(call: Call) -> Reply:

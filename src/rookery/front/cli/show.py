@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from typing import Any
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
@@ -12,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rookery.core.text import one_line, plain
+
+from .showing import clock, new_table, say, short, time_of
 
 PRIORITY = {"urgent": "bold red", "high": "yellow", "normal": "", "low": "dim"}
 STATUS = {"active": "green", "idle": "cyan", "away": "dim", "stuck": "bold red", "offline": "dim"}
@@ -21,8 +22,15 @@ WELL = {True: ("ok", "green"), False: ("no", "bold red")}
 
 
 def text(shown_as: str, result: Any, width: int, *, terminal: bool) -> str:
-    show = SHOWS.get(shown_as, _plain_values)
-    return render(show(result), width, terminal=terminal)
+    return render(_show(shown_as)(result), width, terminal=terminal)
+
+
+def _show(shown_as: str) -> Callable[[Any], RenderableType]:
+    if shown_as.startswith(("task.", "plan.")) or shown_as in ("lease", "spec"):
+        from . import show_tasks
+
+        return show_tasks.SHOWS.get(shown_as, _plain_values)
+    return SHOWS.get(shown_as, _plain_values)
 
 
 def render(what: RenderableType, width: int, *, terminal: bool) -> str:
@@ -55,69 +63,37 @@ def help_page(rows: Iterable[tuple[str, str, str]], width: int, *, terminal: boo
     return render(Group(head, table, foot), width, terminal=terminal)
 
 
-# Columns that must stay whole: an id in two pieces can not be copied.
-WHOLE = {"id": 16, "to": 1, "state": 1, "status": 1, "priority": 6}
-
-
-def _table(*columns: str) -> Table:
-    """One line a row where it can be; what is long is cut, never an id."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1))
-    for name in columns:
-        if name in ("what happened", "what it is", "from", "value", "setting"):
-            table.add_column(name, overflow="fold")
-        else:
-            table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=WHOLE.get(name))
-    return table
-
-
-def _say(*parts: str | tuple[str, str]) -> Text:
-    return Text.assemble(*parts)
-
-
-def _clock(stamp: str | None) -> str:
-    return f"{stamp[:10]} {stamp[11:19]}Z" if stamp else ""
-
-
-def _short(stamp: str) -> str:
-    """Month, day and minute: enough to tell which, short enough for a list."""
-    return f"{stamp[5:10]} {stamp[11:16]}Z"
-
-
-def _time(stamp: str) -> str:
-    return stamp[11:19]
-
-
 # -- mesh --------------------------------------------------------------------------------------------------------
 
 
 def _join(result: dict[str, Any]) -> RenderableType:
-    lines = [_say("You are ", (result["name"], "bold cyan"), f" in team {result['team']}.")]
+    lines = [say("You are ", (result["name"], "bold cyan"), f" in team {result['team']}.")]
     if result["arrival"] == "takeover":
-        lines.append(_say("The session that held this name was put out."))
+        lines.append(say("The session that held this name was put out."))
     if result["inherited"]:
-        lines.append(_say(f"Left for this name and never acknowledged: {result['inherited']}. `rook inbox --open`."))
+        lines.append(say(f"Left for this name and never acknowledged: {result['inherited']}. `rook inbox --open`."))
     elif result["unread"]:
-        lines.append(_say(f"Mail that waits: {result['unread']}. `rook inbox`."))
+        lines.append(say(f"Mail that waits: {result['unread']}. `rook inbox`."))
     peers = ", ".join(result["peers"]) or "nobody else yet"
-    lines.append(_say(("Here: ", "dim"), peers))
+    lines.append(say(("Here: ", "dim"), peers))
     return Group(*lines)
 
 
 def _leave(result: dict[str, Any]) -> RenderableType:
     waiting = f" Unread mail keeps waiting: {result['unread']}." if result["unread"] else ""
-    return _say((result["name"], "bold cyan"), f" left.{waiting}")
+    return say((result["name"], "bold cyan"), f" left.{waiting}")
 
 
 def _rename(result: dict[str, Any]) -> RenderableType:
-    return _say(f"{result['was']} is now ", (result["name"], "bold cyan"), ". Its mail follows.")
+    return say(f"{result['was']} is now ", (result["name"], "bold cyan"), ". Its mail follows.")
 
 
 def _who(result: dict[str, Any]) -> RenderableType:
     if not result["agents"]:
-        return _say(
+        return say(
             f"Nobody is here in team {result['team']}. ", ("`rook join NAME` to be first; `rook who --all`.", "dim")
         )
-    table = _table("name", "status", "doing", "role", "unread", "branch", "where")
+    table = new_table("name", "status", "doing", "role", "unread", "branch", "where")
     for agent in result["agents"]:
         doing = agent["message"] or agent.get("task", "")
         table.add_row(
@@ -145,7 +121,7 @@ def _whois(result: dict[str, Any]) -> RenderableType:
     if result.get("exchange"):
         parts.append(Text("\nwhat you two last said", "bold"))
         parts += [
-            _say((f"  {_time(m['created_at'])} ", "dim"), (m["from"], "cyan"), f": {one_line(m['subject'], 60)}")
+            say((f"  {time_of(m['created_at'])} ", "dim"), (m["from"], "cyan"), f": {one_line(m['subject'], 60)}")
             for m in result["exchange"]
         ]
     return Group(*parts)
@@ -161,36 +137,36 @@ def _sent(result: dict[str, Any]) -> RenderableType:
         head.append(f": {result['escalation']}")
     if result.get("closed"):
         head.append(f", closes {result['closed']}")
-    lines = [_say(*head)]
+    lines = [say(*head)]
     for each in result["recipients"][:20]:
         chosen = f" ({each['chosen']})" if each.get("chosen") else ""
-        lines.append(_say("  to ", (each["name"], "cyan"), f"{chosen}: {each['state']}, {each['how']}"))
+        lines.append(say("  to ", (each["name"], "cyan"), f"{chosen}: {each['state']}, {each['how']}"))
     if len(result["recipients"]) > 20:
-        lines.append(_say((f"  and {len(result['recipients']) - 20} more", "dim")))
+        lines.append(say((f"  and {len(result['recipients']) - 20} more", "dim")))
     return Group(*lines)
 
 
 def _inbox(result: dict[str, Any]) -> RenderableType:
     if not result["messages"]:
-        return _say(
+        return say(
             f"No mail waits for {result['agent']}. ",
             ("`rook inbox --open` shows what was read, --all everything.", "dim"),
         )
-    table = _table("id", "from", "subject", "priority", "type", "state", "sent")
+    table = new_table("id", "from", "subject", "priority", "type", "state", "sent")
     for m in result["messages"]:
         table.add_row(
             m["id"], one_line(m["from"], 24), Text(one_line(m["subject"], 70), PRIORITY[m["priority"]]),
             Text(m["priority"], PRIORITY[m["priority"]]), m.get("label") or m["type"],
-            Text(m["state"], STATE[m["state"]]), Text(_short(m["created_at"]), "dim"),
+            Text(m["state"], STATE[m["state"]]), Text(short(m["created_at"]), "dim"),
         )  # fmt: skip
     more = " More wait: -n 100." if result["more"] else ""
     return Group(table, Text(f"`rook read ID`, `rook reply ID -m ...`, `rook ack ID`.{more}", "dim"))
 
 
 def message(m: dict[str, Any]) -> RenderableType:
-    facts = [f"{m['from']} to {m['to']}", m.get("label") or m["type"], m["priority"], _clock(m["created_at"])]
+    facts = [f"{m['from']} to {m['to']}", m.get("label") or m["type"], m["priority"], clock(m["created_at"])]
     facts += [m["state"]] if m.get("state") else []
-    facts += [f"expires {_clock(m['expires_at'])}"] if m["expires_at"] else []
+    facts += [f"expires {clock(m['expires_at'])}"] if m["expires_at"] else []
     parts: list[RenderableType] = [
         Text(one_line(m["subject"], 200), "bold"),
         Text(f"{m['id']}  ·  " + "  ·  ".join(one_line(f, 80) for f in facts), "dim"),
@@ -201,10 +177,10 @@ def message(m: dict[str, Any]) -> RenderableType:
     parts.append(Padding(Text(plain(m["body"]) or "(no text)"), (1, 2)))
     for title in ("tags", "attachments"):
         if m[title]:
-            parts.append(_say((f"{title}: ", "dim"), ", ".join(one_line(str(x), 80) for x in m[title])))
+            parts.append(say((f"{title}: ", "dim"), ", ".join(one_line(str(x), 80) for x in m[title])))
     for title in ("payload", "context"):
         if m[title] and not (title == "context" and m["type"] == "handoff"):  # its body tells it already
-            parts.append(_say((f"{title}: ", "dim"), one_line(_json(m[title]), 400)))
+            parts.append(say((f"{title}: ", "dim"), one_line(_json(m[title]), 400)))
     return Group(*parts)
 
 
@@ -221,7 +197,7 @@ def _read(result: dict[str, Any]) -> RenderableType:
 
 def _steps(result: dict[str, Any]) -> RenderableType:
     lines = [
-        _say((m["id"], "bold"), " ", (m["state"], STATE[m["state"]]), "" if m["changed"] else " (already)")
+        say((m["id"], "bold"), " ", (m["state"], STATE[m["state"]]), "" if m["changed"] else " (already)")
         for m in result["messages"]
     ]
     return Group(*lines) if lines else Text("Nothing to do.", "dim")
@@ -229,7 +205,7 @@ def _steps(result: dict[str, Any]) -> RenderableType:
 
 def _thread(result: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [
-        _say(("thread ", "dim"), (result["thread"], "bold"), ("  ", ""), ", ".join(result["participants"]))
+        say(("thread ", "dim"), (result["thread"], "bold"), ("  ", ""), ", ".join(result["participants"]))
     ]
     for m in result["messages"]:
         parts += [Rule(style="dim"), message(m)]
@@ -237,27 +213,27 @@ def _thread(result: dict[str, Any]) -> RenderableType:
 
 
 def _receipts(result: dict[str, Any]) -> RenderableType:
-    table = _table("to", "state", "what happened")
+    table = new_table("to", "state", "what happened")
     for each in result["recipients"]:
         story = "  →  ".join(
-            f"{r['stage']} {_time(r['at'])}" + (f" ({one_line(r['detail'], 40)})" if r.get("detail") else "")
+            f"{r['stage']} {time_of(r['at'])}" + (f" ({one_line(r['detail'], 40)})" if r.get("detail") else "")
             for r in each["receipts"]
         )
         table.add_row(Text(each["name"], "bold"), Text(each["state"], STATE[each["state"]]), story)
-    return Group(_say((result["id"], "bold"), f"  {one_line(result['subject'], 70)}"), table)
+    return Group(say((result["id"], "bold"), f"  {one_line(result['subject'], 70)}"), table)
 
 
 def _search(result: dict[str, Any]) -> RenderableType:
     if not result["messages"]:
-        return _say(f"Nothing found for {one_line(result['query'], 60)!r}.")
+        return say(f"Nothing found for {one_line(result['query'], 60)!r}.")
     lines: list[RenderableType] = []
     for m in result["messages"]:
         lines.append(
-            _say(
+            say(
                 (m["id"], "bold"),
                 "  ",
                 (one_line(m["subject"], 60), "cyan"),
-                (f"  {m['from']} → {m['to']}  {_clock(m['created_at'])}", "dim"),
+                (f"  {m['from']} → {m['to']}  {clock(m['created_at'])}", "dim"),
             )
         )
         lines.append(Padding(Text(one_line(m["snippet"], 160)), (0, 0, 0, 4)))
@@ -267,7 +243,7 @@ def _search(result: dict[str, Any]) -> RenderableType:
 def _escalations(result: dict[str, Any]) -> RenderableType:
     if not result["escalations"]:
         return Text("No escalations.")
-    table = _table("id", "state", "title", "by", "to", "priority", "message")
+    table = new_table("id", "state", "title", "by", "to", "priority", "message")
     for e in result["escalations"]:
         table.add_row(
             Text(e["id"], "bold"), Text(e["state"], "yellow" if e["state"] == "open" else "green"),
@@ -291,8 +267,8 @@ EVENT = {
 def _event(event: dict[str, Any]) -> Text:
     target = f" → {one_line(event['target'], 40)}" if event["target"] and event["type"] != "join" else ""
     preview = "" if event["preview"] == event["target"] else f"  {one_line(event['preview'], 80)}"
-    return _say(
-        (f"{_time(event['at'])}Z ", "dim"), (f"{event['seq']:>6} ", "dim"),
+    return say(
+        (f"{time_of(event['at'])}Z ", "dim"), (f"{event['seq']:>6} ", "dim"),
         (f"{event['type']:<18} ", EVENT.get(event["type"], "")), (one_line(event["actor"], 30), "bold"),
         target, preview,
     )  # fmt: skip
@@ -311,14 +287,14 @@ def _feed(result: dict[str, Any]) -> RenderableType:
 def _health(result: dict[str, Any]) -> RenderableType:
     colour = {"healthy": "bold green", "degraded": "bold yellow", "unhealthy": "bold red"}[result["status"]]
     counts = f"  {result['live']} live, {result['unread']:,} unread, {result['failed']} failed"
-    lines = [_say((result["status"], colour), counts)]
-    lines += [_say(f"  {one_line(c['what'], 100)}", (f"  `{c['do']}`", "dim")) for c in result["concerns"]]
+    lines = [say((result["status"], colour), counts)]
+    lines += [say(f"  {one_line(c['what'], 100)}", (f"  `{c['do']}`", "dim")) for c in result["concerns"]]
     return Group(*lines)
 
 
 def _stats(result: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [
-        _say(("team ", "dim"), result["team"], f": {result['agents']} agents, {result['events']:,} events")
+        say(("team ", "dim"), result["team"], f": {result['agents']} agents, {result['events']:,} events")
     ]
     for title in ("deliveries", "types", "senders"):
         if result[title]:
@@ -335,7 +311,7 @@ def _bars(rows: Sequence[tuple[str, int]]) -> Table:
 
 
 def _config(result: dict[str, Any]) -> RenderableType:
-    table = _table("setting", "value", "from", "what it is")
+    table = new_table("setting", "value", "from", "what it is")
     for row in result["settings"]:
         changed = row["source"] != "default"
         value = _json(row["value"]) if isinstance(row["value"], (list, dict)) else str(row["value"])
@@ -344,7 +320,7 @@ def _config(result: dict[str, Any]) -> RenderableType:
             Text(row["name"], "bold" if changed else ""), Text(measured, "cyan"),
             Text(row["source"], "yellow" if changed else "dim"), Text(row["help"], "dim"),
         )  # fmt: skip
-    head = _say(
+    head = say(
         ("home ", "dim"),
         result["home"],
         ("   team ", "dim"),
@@ -391,21 +367,21 @@ def _demo(result: dict[str, Any]) -> RenderableType:
 
 
 def _export(result: dict[str, Any]) -> RenderableType:
-    return _say(f"{result['exported']} messages in {result['folder']}")
+    return say(f"{result['exported']} messages in {result['folder']}")
 
 
 def _import(result: dict[str, Any]) -> RenderableType:
-    return _say(f"{result['imported']} messages taken in, {result['skipped']} were here already.")
+    return say(f"{result['imported']} messages taken in, {result['skipped']} were here already.")
 
 
 def _backup(result: dict[str, Any]) -> RenderableType:
-    return _say(result["path"], (f"  {result['bytes']:,} bytes", "dim"))
+    return say(result["path"], (f"  {result['bytes']:,} bytes", "dim"))
 
 
 def _plain_values(result: Any) -> RenderableType:
     if not isinstance(result, dict):
         return Text(plain(str(result)))
-    return Group(*(_say((f"{key}: ", "dim"), one_line(str(value), 200)) for key, value in result.items()))
+    return Group(*(say((f"{key}: ", "dim"), one_line(str(value), 200)) for key, value in result.items()))
 
 
 SHOWS: dict[str, Callable[[Any], RenderableType]] = {

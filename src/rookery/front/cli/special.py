@@ -159,6 +159,9 @@ def _check_home(desk: Desk) -> list[tuple[str, bool, str]]:
 
 
 def _check_store(desk: Desk) -> list[tuple[str, bool, str]]:
+    if desk.house.remote is not None:
+        told = desk.verb("health", {})
+        return [("daemon", True, f"{desk.house.remote.url} answers: {told['status']}")]
     store = desk.house.store
     found = store.checks()
     store.write(desk.house.team, lambda tx: tx.now)
@@ -166,6 +169,8 @@ def _check_store(desk: Desk) -> list[tuple[str, bool, str]]:
 
 
 def _check_bell(desk: Desk) -> list[tuple[str, bool, str]]:
+    if desk.house.remote is not None:
+        return []
     bell, team = desk.house.bell, desk.house.team
     with bell.listen(team, "doctor") as listener:
         heard = bell.ring(team, ["doctor"]).get("doctor", 0) and listener.wait(1.0)

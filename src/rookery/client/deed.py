@@ -1,0 +1,54 @@
+"""One call of a verb, wherever it runs: checked before, done in a transaction, followed up after its commit."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rookery.core import errors, names
+from rookery.core.caller import Caller
+from rookery.service import verbs
+from rookery.service.tx import Tx, World
+from rookery.store import faults
+from rookery.store.port import Transaction
+from rookery.wake.port import Bell
+
+
+class Deed:
+    """`work` may be run again; what counts afterwards is the transaction it ran in last."""
+
+    def __init__(self, verb: str, args: Mapping[str, Any], caller: Caller, world: World) -> None:
+        self._verb = verbs.find(verb)
+        self._function = self._verb.load()
+        verbs.check(self._function, args)
+        self._args = args
+        self._caller = caller
+        self._world = world
+        self._tx: Tx | None = None
+
+    @property
+    def writes(self) -> bool:
+        return self._verb.writes
+
+    def work(self, db: Transaction) -> Any:
+        tx = self._tx = Tx(db, self._caller, self._world)
+        if self._verb.who == "person" and tx.me()["name"] != names.PERSON:
+            raise errors.NotYours(f"Only the person may {self._verb.name}.", "Ask them: `rook escalate`.")
+        return self._function(tx, **self._args)
+
+    def rings(self) -> set[str]:
+        return self._tx.rings if self._tx else set()
+
+    def follow_up(self, heard: Mapping[str, int]) -> None:
+        """What a verb left to do once its facts are on disk and the bell was rung."""
+        for after in self._tx.after if self._tx else ():
+            after(heard)
+
+    def beat_is_due(self) -> bool:
+        return not self.writes and self._tx is not None and self._tx.beat_is_due()
+
+    def beat(self, db: Transaction) -> None:
+        Tx(db, self._caller, self._world).beat()
+
+
+def ring(bell: Bell, team: str, names: Iterable[str]) -> dict[str, int]:
+    faults.reach("before_ring")
+    return bell.ring(team, names)

@@ -1,0 +1,206 @@
+"""The verbs in a resident process that many talk to: one thread writes, the asking thread reads.
+
+The writer commits whatever gathered while its last commit was on its way to the disk: no timer, so a single call waits
+for nobody, and under load one fsync carries up to BATCH calls. A call is answered after the commit it was judged in.
+
+A read runs at once where it was asked for, on a connection of its own, for no longer than a moment; one that takes
+longer is cut off and done again in a small pool, with the patience of any other read.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from rookery.core import errors
+from rookery.core.caller import Caller
+from rookery.service.tx import World
+from rookery.store.port import Store, Transaction
+from rookery.wake.port import Bell, Listener
+
+from .deed import Deed, ring
+
+BATCH = 64
+POOL = 2
+CUT_OFF = "READ_TOO_LONG"
+
+
+class _Job(NamedTuple):
+    team: str
+    work: Callable[[Transaction], Any]
+    deed: Deed | None  # none for what nobody waits for
+    future: "Future[Any]"
+
+
+class Stores(NamedTuple):
+    """A connection each for the writer and for quick reads, and more for the pool when it needs them."""
+
+    writer: Store
+    quick: Store
+    another: Callable[[], Store]
+
+
+class Writer:
+    """The thread, its queue, and how much it has done."""
+
+    def __init__(self, store: Store, bell: Bell) -> None:
+        self.commits = 0
+        self.calls = 0
+        self._store = store
+        self._bell = bell
+        self._queue: deque[_Job] = deque()
+        self._changed = threading.Condition()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="rookery-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, job: _Job) -> None:
+        with self._changed:
+            if self._closing:
+                raise errors.Unreachable("The daemon is going down.", "Try again when it is back: `rook up`.")
+            self._queue.append(job)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """What was accepted is done first."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (batch := self._gathered()) is not None:
+            try:
+                results = self._store.write_batch([(job.team, job.work) for job in batch])
+            except BaseException as error:  # nothing may end this thread: whoever waits is told, and it goes on
+                results = [error] * len(batch)
+            self.commits += 1
+            self.calls += len(batch)
+            self._answer(batch, results)
+
+    def _gathered(self) -> list[_Job] | None:
+        with self._changed:
+            while True:
+                if taken := self._take():
+                    return taken
+                if self._closing:
+                    return None
+                self._changed.wait()
+
+    def _take(self) -> list[_Job]:
+        """Up to BATCH of those who still wait; once taken, a call can no longer be called back."""
+        taken: list[_Job] = []
+        while self._queue and len(taken) < BATCH:
+            job = self._queue.popleft()
+            if job.future.set_running_or_notify_cancel():
+                taken.append(job)
+        return taken
+
+    def _answer(self, batch: list[_Job], results: list[Any]) -> None:
+        heard = {team: self._ring(team, names) for team, names in _rings(batch, results).items()}
+        for job, result in zip(batch, results, strict=True):
+            try:
+                if isinstance(result, BaseException):
+                    raise result
+                if job.deed:
+                    job.deed.follow_up(heard[job.team])
+                job.future.set_result(result)
+            except BaseException as error:
+                job.future.set_exception(error)
+
+    def _ring(self, team: str, names: set[str]) -> dict[str, int]:
+        try:
+            return ring(self._bell, team, names)
+        except OSError:
+            return {}  # a lost ring, never a lost fact
+
+
+def _rings(batch: list[_Job], results: list[Any]) -> dict[str, set[str]]:
+    """Whom to ring, by team: once for all that was committed together."""
+    rings: dict[str, set[str]] = {}
+    for job, result in zip(batch, results, strict=True):
+        if job.deed and not isinstance(result, BaseException):
+            rings.setdefault(job.team, set()).update(job.deed.rings())
+    return rings
+
+
+class QueuedClient:
+    """Calls of every team of one store. `quick` is used by one thread only: the one that calls `look`."""
+
+    def __init__(self, stores: Stores, bell: Bell, world_of: Callable[[str], World]) -> None:
+        self.writer = Writer(stores.writer, bell)
+        self.quick_reads = 0
+        self.slow_reads = 0
+        self.bell = bell
+        self._stores = stores
+        self._world_of = world_of
+        self._pool = ThreadPoolExecutor(POOL, "rookery-reader")
+        self._local = threading.local()
+        self._opened: list[Store] = []
+
+    def deed(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Deed:
+        return Deed(verb, args, caller, self._world_of(team))
+
+    def submit(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> "Future[Any]":
+        """A write to the queue, a read to the pool: answered by a future, in neither case by this thread."""
+        deed = self.deed(team, verb, args, caller)
+        return self.write(team, deed) if deed.writes else self.read_in_pool(team, deed)
+
+    def write(self, team: str, deed: Deed) -> "Future[Any]":
+        job = _Job(team, deed.work, deed, Future())
+        self.writer.put(job)
+        return job.future
+
+    def look(self, team: str, deed: Deed) -> Any:
+        """A read at once; raises `StoreBusy` with CUT_OFF when it took too long for that."""
+        result = self._stores.quick.read(team, deed.work)
+        self.quick_reads += 1
+        self._after_read(team, deed)
+        return result
+
+    def read_in_pool(self, team: str, deed: Deed) -> "Future[Any]":
+        return self._pool.submit(self._read_slowly, team, deed)
+
+    def _read_slowly(self, team: str, deed: Deed) -> Any:
+        result = self._own_store().read(team, deed.work)
+        self.slow_reads += 1
+        self._after_read(team, deed)
+        return result
+
+    def _own_store(self) -> Store:
+        if not hasattr(self._local, "store"):
+            self._local.store = self._stores.another()
+            self._opened.append(self._local.store)
+        return self._local.store
+
+    def _after_read(self, team: str, deed: Deed) -> None:
+        deed.follow_up({})
+        if deed.beat_is_due():
+            with suppress(errors.Unreachable):  # going down: presence no longer matters
+                self.writer.put(_Job(team, deed.beat, None, Future()))
+
+    def close(self) -> None:
+        self._pool.shutdown()
+        self.writer.close()
+        for store in (self._stores.quick, *self._opened):
+            store.close()
+        self._stores.writer.close()
+
+
+class TeamOfQueue:
+    """One team of it, as any other client: for what in the resident process is written against the port."""
+
+    def __init__(self, queued: QueuedClient, team: str) -> None:
+        self.team = team
+        self._queued = queued
+
+    def call(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
+        return self._queued.submit(self.team, verb, args, caller).result()
+
+    def listen(self, name: str) -> Listener:
+        return self._queued.bell.listen(self.team, name)
+
+    def close(self) -> None:
+        return None  # the queue belongs to others too

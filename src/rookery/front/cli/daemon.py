@@ -1,0 +1,84 @@
+"""`rook up` and `rook down`: the resident process."""
+
+import os
+from typing import Any
+
+from rookery import app
+from rookery.core import errors, names
+from rookery.runtime import children, instance, places
+
+from .call import Desk, Reply
+from .router import document
+
+START_S = 30.0
+ELSEWHERE = ("ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE")  # a daemon keeps its own ledger
+
+
+def up(desk: Desk, read: dict[str, Any]) -> Reply:
+    house, scope = _scope(desk, read["workspace_root"])
+    if read["detach"]:
+        return _detach(desk, read, house)
+    import secrets
+
+    from rookery.front.http import serve
+
+    port = house.settings["daemon.port"] if read["port"] is None else _port(read["port"])
+    serve.run(
+        house, scope, port=port, token=read["token"] or secrets.token_urlsafe(32),
+        only_team=bool(desk.options.team or read["workspace_root"]),
+        told=lambda where: desk.call.emit(_announced(desk, where)),
+    )  # fmt: skip
+    return Reply()
+
+
+def down(desk: Desk, read: dict[str, Any]) -> Reply:
+    _, scope = _scope(desk, read["workspace_root"])
+    pid = instance.stop(scope)
+    return Reply(document({"stopped": True, "pid": pid}) if desk.options.json else f"Stopped (pid {pid}).\n")
+
+
+def _scope(desk: Desk, workspace: str | None) -> tuple[app.House, instance.Scope]:
+    """A home, one team of it, or a folder of its own."""
+    environ = {name: value for name, value in desk.call.environ.items() if name not in ELSEWHERE}
+    team = desk.options.team
+    if workspace is None:
+        house = app.open_house(cwd=desk.call.cwd, environ=environ, team=team)
+        mark = f"-{team}" if team else ""
+        run = os.path.join(house.places.home, "run")
+        places.prepare_home(house.places.home)
+        return house, instance.Scope(os.path.join(run, f"daemon{mark}.lock"), os.path.join(run, f"runtime{mark}.json"))
+    team = names.check_team(team) if team else desk.house.team
+    home = os.path.join(desk.call.cwd, workspace, team)
+    os.makedirs(os.path.dirname(home), 0o700, exist_ok=True)
+    environ = {name: value for name, value in environ.items() if name != "ROOK_STORE"} | {"ROOK_HOME": home}
+    house = app.open_house(cwd=desk.call.cwd, environ=environ, team=team, flags={"guard.strict": True})
+    places.prepare_home(home)
+    return house, instance.Scope(os.path.join(home, "run", "daemon.lock"), os.path.join(home, "runtime.json"))
+
+
+def _port(written: str) -> int:
+    if not (written.isascii() and written.isdigit() and int(written) <= 65_535):
+        raise errors.BadInput(f"--port {written!r} is no port.", "0 to 65535; 0 takes any free one.", code="USAGE")
+    return int(written)
+
+
+def _announced(desk: Desk, where: dict[str, Any]) -> str:
+    if desk.options.json:
+        return document(where)
+    return f"Up at {where['url']} for team {where['teamId']} (pid {where['pid']}). `rook down` stops it.\n"
+
+
+def _detach(desk: Desk, read: dict[str, Any], house: app.House) -> Reply:
+    """The same command in a process of its own, which says where it is before this one ends."""
+    import json
+
+    flags = [f"--{name.replace('_', '-')}={read[name]}" for name in ("port", "workspace_root", "token") if read[name]]
+    team = [f"--team={desk.options.team}"] if desk.options.team else []
+    log = os.path.join(house.places.home, "logs", "daemon.log")
+    said = children.detached(
+        "rookery", "up", "--json", *team, *flags, environ=desk.call.environ, cwd=desk.call.cwd, log=log, wait_s=START_S
+    )
+    told = json.loads(said)
+    if "error" in told:
+        raise errors.Refused(told["error"]["message"], told["error"].get("hint", ""), code=told["error"]["code"])
+    return Reply(_announced(desk, told))

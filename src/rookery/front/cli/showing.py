@@ -1,0 +1,37 @@
+"""What every renderer uses: tables, lines, times."""
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+# Columns that must stay whole: an id in two pieces can not be copied.
+WHOLE = {"id": 16, "to": 1, "state": 1, "status": 1, "priority": 6}
+FOLDED = ("what happened", "what it is", "from", "value", "setting")
+
+
+def new_table(*columns: str) -> Table:
+    """One line a row where it can be; what is long is cut, never an id."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1))
+    for name in columns:
+        if name in FOLDED:
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=WHOLE.get(name))
+    return table
+
+
+def say(*parts: str | tuple[str, str]) -> Text:
+    return Text.assemble(*parts)
+
+
+def clock(stamp: str | None) -> str:
+    return f"{stamp[:10]} {stamp[11:19]}Z" if stamp else ""
+
+
+def short(stamp: str) -> str:
+    """Month, day and minute: enough to tell which, short enough for a list."""
+    return f"{stamp[5:10]} {stamp[11:16]}Z"
+
+
+def time_of(stamp: str) -> str:
+    return stamp[11:19]

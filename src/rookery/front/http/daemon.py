@@ -1,0 +1,65 @@
+"""What every request shares: the queue, the teams that are served, the token, the numbers."""
+
+import asyncio
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from rookery import app
+from rookery.client.queued import CUT_OFF
+from rookery.core import errors, names, text
+from rookery.core.caller import Caller
+
+from .metrics import Numbers
+from .news import News
+
+
+class Daemon:
+    def __init__(self, house: app.House, *, token: str, only_team: bool) -> None:
+        self.house = house
+        self.team = house.team
+        self.token = token.encode()
+        self.only_team = only_team
+        self.hosts: set[str] = {"127.0.0.1", "localhost", "[::1]"}
+        self.body_limit: int = house.settings["daemon.body_limit"]
+        self.poll_s: float = house.settings["poll.s"]
+        self.queue = app.open_queue(house)
+        self.news = News(house.bell)
+        self.numbers = Numbers()
+
+    def serves(self, team: str) -> str:
+        """The team, if this daemon may speak of it."""
+        names.check_team(team)
+        if self.only_team and team != self.team:
+            raise errors.UnknownName(
+                f"No team {text.one_line(team, 50)} here.",
+                f"This daemon serves {self.team} alone.",
+                code="UNKNOWN_TEAM",
+            )
+        return team
+
+    async def call(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
+        """Writes wait for their commit. Reads are done here and now, or, when they take long, in the pool."""
+        deed = self.queue.deed(team, verb, args, caller)
+        if deed.writes:
+            return await asyncio.wrap_future(self.queue.write(team, deed))
+        try:
+            return self.queue.look(team, deed)
+        except errors.StoreBusy as error:
+            if error.code != CUT_OFF:
+                raise
+        return await asyncio.wrap_future(self.queue.read_in_pool(team, deed))
+
+    async def wait_for(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller, wait_s: float) -> Any:
+        """A page of events as soon as it has any, or as it is when the time is over."""
+        until = monotonic() + wait_s
+        with self.news.of(team) as bell:
+            while True:
+                page = await self.call(team, verb, args, caller)
+                left = until - monotonic()
+                if page["events"] or left <= 0 or self.news.closing:
+                    return page
+                await bell.wait(min(left, self.poll_s))
+
+    def close(self) -> None:
+        self.queue.close()

@@ -1,0 +1,129 @@
+"""Every verb under its name, and what people browse: teams, agents, messages, events."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from rookery.core import errors
+from rookery.runtime import trees
+from rookery.service import verbs
+from rookery.version import VERSION
+
+from . import metrics
+from .answer import json_answer
+from .ask import Ask
+
+PAGE = 500
+QUIET_S = 15.0  # a comment now and then keeps proxies from closing a stream, and finds readers that have gone
+ENVELOPE = ("agentId", "teamId")
+
+
+async def health(_ask: Ask) -> Any:
+    return {"status": "ok", "version": VERSION}
+
+
+async def call(ask: Ask) -> Any:
+    """Exactly the verb's own arguments: nothing is ignored here."""
+    verb = verbs.find(ask.path("verb"))
+    args = {name: value for name, value in ask.body.items() if name not in ENVELOPE}
+    if ask.key and any(p.name == "key" for p in verbs.parameters(verb.load())):
+        args |= ask.key
+    return await ask.call(verb.name, args)
+
+
+async def numbers(ask: Ask) -> Response:
+    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue, ask.daemon.news.count())
+    return PlainTextResponse(shown, media_type="text/plain; version=0.0.4")
+
+
+# -- teams, agents, messages ---------------------------------------------------------------------------------------
+
+
+async def teams(ask: Ask) -> Any:
+    found = await ask.call("team.list", {})
+    if ask.daemon.only_team:
+        found["teams"] = [team for team in found["teams"] if team["teamId"] == ask.daemon.team]
+    return found
+
+
+async def team(ask: Ask) -> Any:
+    return await ask.daemon.call(ask.daemon.serves(ask.path("id")), "team.show", {}, ask.caller())
+
+
+async def make_team(ask: Ask) -> Response:
+    ask.need("teamId")
+    args = {name: value for name, value in ask.body.items() if name not in (*ENVELOPE, "schemaVersion")}
+    made = await ask.call("team.new", args)
+    return json_answer(made, 201 if made.pop("created") else 200)
+
+
+async def agents(ask: Ask) -> Any:
+    return await ask.call("who", {"all": True})
+
+
+async def messages(ask: Ask) -> Any:
+    return await ask.call("inbox", {"all": True, "after": ask.whole("after", 0), "limit": ask.whole("limit", 100)})
+
+
+async def send(ask: Ask) -> Response:
+    ask.need("to", "subject")
+    args = {name: value for name, value in ask.body.items() if name not in ENVELOPE} | ask.key
+    if isinstance(args["to"], str):
+        args["to"] = [args["to"]]
+    made = await ask.call("send", args)
+    return json_answer(made, 200 if made.pop("replayed", False) else 201)
+
+
+async def can_write(ask: Ask) -> Any:
+    path = ask.query("path")
+    if not path or ask.agent() is None:
+        raise errors.BadInput("Missing: agentId or path.", "?agentId=NAME&path=src/x.py", code="MISSING_FIELD")
+    inside = trees.inside(ask.daemon.house.places.root, path)
+    if inside is None:
+        return {"allow": False, "reason": "outside the workspace", "path": path}
+    found = await ask.call("can-write", {"paths": [inside]})
+    return found["paths"][0] | {"path": path}
+
+
+# -- events --------------------------------------------------------------------------------------------------------
+
+
+async def events(ask: Ask) -> Any:
+    """A stream; for those who accept only JSON a page, which may be waited for."""
+    after = ask.whole("after", _last_seen(ask))
+    if "application/json" in ask.request.headers.get("accept", ""):
+        return await ask.wait_for("events", {"after": after, "limit": ask.whole("limit", PAGE)})
+    await ask.call("events", {"after": after, "limit": 1})  # a cursor that is too old is refused before the stream
+    return StreamingResponse(_stream(ask, after), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+def _last_seen(ask: Ask) -> int:
+    """What a browser says when it comes back."""
+    seen = ask.request.headers.get("last-event-id", "")
+    return int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= 15 else 0
+
+
+async def _stream(ask: Ask, after: int) -> AsyncGenerator[bytes]:
+    news, team, caller = ask.daemon.news, ask.team(), ask.caller()
+    quiet = 0.0
+    with news.of(team) as bell:
+        yield b": events of the ledger\n\n"
+        while not news.closing:
+            page = await ask.daemon.call(team, "events", {"after": after, "limit": PAGE}, caller)
+            for event in page["events"]:
+                yield _sent(event)
+            after = page["cursor"]
+            if page["events"]:
+                quiet = 0.0
+                continue
+            await bell.wait(ask.daemon.poll_s)
+            quiet += ask.daemon.poll_s
+            if quiet >= QUIET_S:
+                quiet = 0.0
+                yield b": still here\n\n"
+
+
+def _sent(event: dict[str, Any]) -> bytes:
+    data = json_answer(event).body
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event["seq"], event["type"].encode(), bytes(data))

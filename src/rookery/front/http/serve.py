@@ -1,0 +1,140 @@
+"""The resident process: a socket, the lock of its scope, runtime.json, the sweeper, and an orderly end."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from rookery import app
+from rookery.core import errors, names
+from rookery.core.caller import Caller
+from rookery.runtime import instance, places
+
+from .daemon import Daemon
+from .routes import application
+
+HOST = "127.0.0.1"
+BACKLOG = 512
+KEEP_ALIVE_S = 75  # longer than our own client keeps an idle connection
+GRACE_S = 10
+SWEPT_TEAMS = 50  # per tick; the others wait for the next ones
+
+log = logging.getLogger("rookery.daemon")
+
+
+class Server(uvicorn.Server):
+    """Signals are ours: the process ends well, having removed what it wrote."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+def run(
+    house: app.House,
+    scope: instance.Scope,
+    *,
+    port: int,
+    token: str,
+    only_team: bool,
+    told: Callable[[dict[str, Any]], None],
+) -> None:
+    """Serve until told to stop. `told` hears where, once requests are taken."""
+    places.prepare_home(house.places.home)
+    holder = instance.Instance(scope)
+    try:
+        listener = _bound(port)
+        try:
+            daemon = Daemon(house, token=token, only_team=only_team)
+            try:
+                asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
+            finally:
+                daemon.close()
+        finally:
+            listener.close()
+    finally:
+        holder.close()
+
+
+def _announced(holder: instance.Instance, listener: socket.socket, token: str, team: str) -> dict[str, Any]:
+    return holder.announce(f"http://{HOST}:{listener.getsockname()[1]}", token) | {"teamId": team}
+
+
+def _bound(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen(BACKLOG)  # whoever reads runtime.json can connect at once
+    except OSError as error:
+        listener.close()
+        raise errors.Refused(
+            f"Port {port} can not be used: {os.strerror(error.errno or 0)}.",
+            "`rook up --port 0` takes any free one.",
+            code="PORT_TAKEN",
+        ) from error
+    listener.setblocking(False)
+    return listener
+
+
+async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> None:
+    config = uvicorn.Config(
+        application(daemon), log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
+        proxy_headers=False, timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S, backlog=BACKLOG,
+    )  # fmt: skip
+    server = Server(config)
+
+    def stop() -> None:
+        server.should_exit = True
+        daemon.news.close()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stop)
+    announce()  # from here on a signal ends it well, and requests are taken
+    sweeper = asyncio.create_task(_sweep(daemon))
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        sweeper.cancel()
+        await asyncio.gather(sweeper, return_exceptions=True)
+
+
+# -- the sweeper -----------------------------------------------------------------------------------------------------
+
+
+async def _sweep(daemon: Daemon) -> None:
+    """Looks now and then, and writes only where there is something to write. Any number of daemons may do so."""
+    every = daemon.house.settings["daemon.sweep_s"]
+    start = 0
+    while True:
+        await asyncio.sleep(every)
+        try:
+            start = await _tick(daemon, start)
+        except errors.Unreachable as error:
+            log.warning("sweep: %s", error.message)
+
+
+async def _tick(daemon: Daemon, start: int) -> int:
+    teams = await _teams(daemon)
+    chosen = [teams[(start + i) % len(teams)] for i in range(min(SWEPT_TEAMS, len(teams)))]
+    caller = Caller(agent=names.SYSTEM, open_addresses=True)
+    for team in chosen:
+        due = await daemon.call(team, "due", {}, caller)
+        for verb in (name for name, wanted in (("sweep", due["sweep"]), ("settle", due["leases"])) if wanted):
+            await daemon.call(team, verb, {}, caller)
+            daemon.numbers.swept += 1
+    return (start + len(chosen)) % max(1, len(teams))
+
+
+async def _teams(daemon: Daemon) -> list[str]:
+    if daemon.only_team:
+        return [daemon.team]
+    found = await daemon.call(daemon.team, "team.list", {}, Caller())
+    return [team["teamId"] for team in found["teams"]]

@@ -1,0 +1,228 @@
+"""What a claim holds: leases and the paths that come with them. Shared by every verb that takes, keeps or ends one."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from rookery.core import errors, mail, names, patterns, presence, tasks, text
+from rookery.store.port import Row
+
+from . import post
+from .recipients import Recipients
+from .tx import Tx
+
+MAX_EXTENSIONS = 6  # a lapsed lease whose holder still runs is extended up to so many times its TTL
+
+
+def hold_of(row: Row) -> tasks.Hold:
+    return tasks.Hold(tasks.Status(row["status"]), row["holder"], row["epoch"], row["lease_until"])
+
+
+def find(tx: Tx, id: str) -> Row:
+    row = tx.one("task_hold", id=id)
+    if row is None:
+        raise errors.UnknownName(
+            f"No task {text.one_line(id, 40)}.", "`rook task list` shows them.", code="UNKNOWN_TASK"
+        )
+    return row
+
+
+def fenced(tx: Tx, query: str, row: Row, epoch: int | None, **params: Any) -> int:
+    """Write under the caller's lease. The statement carries the fence; when it changes nothing, core says why."""
+    me = tx.me()
+    given = _epoch(tx, row, epoch)
+    if not tx.run(query, id=row["id"], holder=me["id"], epoch=given, **params):
+        refusal = tasks.lease_refusal(hold_of(find(tx, row["id"])), me["id"], given, tx.now)
+        raise refusal or errors.Refused("The task changed meanwhile.", "Look again: `rook task show ID`.")
+    return given
+
+
+def _epoch(tx: Tx, row: Row, epoch: int | None) -> int:
+    """Without a number the session is the fence: whoever claimed in this session writes under that claim."""
+    if epoch is not None:
+        return epoch
+    another = row["holder"] == tx.me()["id"] and row["session"] != session_of(tx.me())
+    return row["epoch"] - 1 if another else row["epoch"]
+
+
+def session_of(agent: Row) -> str | None:
+    return agent["session"] if agent["session"] and agent["ended_at"] is None else None
+
+
+# -- paths ---------------------------------------------------------------------------------------------------------
+
+
+def conflict(tx: Tx, pattern: patterns.Pattern, agent: int) -> Row | None:
+    """Someone else's live exclusive reservation that overlaps. Roots narrow the search; core decides."""
+    root = patterns.root(pattern)
+    near = [row for above in patterns.lineage(root) for row in tx.all("reservations_at", root=above)]
+    low = f"{root}/" if root else ""
+    near += tx.all("reservations_below", low=low, high=f"{root}0" if root else "\U0010ffff")
+    for row in near:
+        if row["agent"] == agent or (row["expires_at"] <= tx.now and not _alive(tx, row)):
+            continue
+        if patterns.overlap(pattern, patterns.parse(row["pattern"])):
+            return row
+    return None
+
+
+def _alive(tx: Tx, row: Row) -> bool:
+    limit = row["created_at"] + MAX_EXTENSIONS * max(1, row["expires_at"] - row["created_at"])
+    return tx.now < limit and tx.liveness(row) is presence.Liveness.LIVE
+
+
+def take_paths(tx: Tx, task: Row, agent: Row, epoch: int, until: int) -> None:
+    """All of a task's resources or none; a conflict names its holder."""
+    for written in json.loads(task["resources"]):
+        pattern = patterns.parse(written)
+        other = conflict(tx, pattern, agent["id"])
+        if other is not None:
+            raise errors.Refused(
+                f"{written} is held by {other['name']} until {tx.shown(other['expires_at'])}"
+                + (f" ({text.one_line(other['reason'], 60)})." if other["reason"] else "."),
+                f"`rook send {other['name']}` to ask, or `rook task claim --next`.",
+                code="RESOURCE_HELD",
+            )
+        tx.run(
+            "new_reservation",
+            id=tx.new_id("res-"),
+            pattern=pattern.text,
+            root=patterns.root(pattern),
+            mode="exclusive",
+            agent=agent["id"],
+            session=session_of(agent),
+            task=task["id"],
+            epoch=epoch,
+            reason=task["title"][:120],
+            at=tx.wall,
+            expires_at=until,
+        )
+
+
+# -- lapsing -------------------------------------------------------------------------------------------------------
+
+
+def settle(tx: Tx, row: Row) -> Row:
+    """A task as it stands now: a lapsed lease is extended if its holder's process runs, otherwise written down."""
+    if row["status"] != tasks.Status.IN_PROGRESS:
+        return row
+    holder = tx.one("agent_by_session", session=row["session"]) if row["session"] else None
+    state = tx.liveness(holder) if holder else None
+    lapsed = row["lease_until"] <= tx.now
+    if not lapsed and state is not presence.Liveness.DEAD:
+        return row
+    full = tx.one("task", id=row["id"])
+    assert full is not None
+    limit = full["claimed_at"] + MAX_EXTENSIONS * full["ttl_ms"]
+    if (
+        lapsed
+        and state is presence.Liveness.LIVE
+        and full["holder"] == (holder or {}).get("id")
+        and tx.now < limit
+        and _local(tx, holder)
+    ):
+        until = min(tx.now + full["ttl_ms"], limit)
+        tx.run("extend_lapsed", id=row["id"], epoch=row["epoch"], until=until)
+        tx.run("renew_task_reservations", task=row["id"], until=until)
+    else:
+        lapse(tx, full, "its process is gone" if state is presence.Liveness.DEAD else "its lease ran out")
+    return find(tx, row["id"])
+
+
+def _local(tx: Tx, holder: Row | None) -> bool:
+    return (
+        holder is not None
+        and holder["pid"] is not None
+        and holder["boot"] == tx.world.boot
+        and holder["host"] == tx.world.host
+    )
+
+
+def lapse(tx: Tx, row: Row, because: str) -> None:
+    """Back to pending, told to its former holder and in the log; blocked for its owner after the last attempt."""
+    if row["lease_until"] > tx.now:
+        tx.run("extend_lapsed", id=row["id"], epoch=row["epoch"], until=tx.now)
+    status = tasks.after_setback(row["attempts"], tx.settings["tasks.attempts"], tasks.Status.PENDING)
+    why = f"given up {row['attempts']} times" if status is tasks.Status.BLOCKED else ""
+    if not tx.run("lapse_task", id=row["id"], epoch=row["epoch"], status=status, why=why):
+        return
+    tx.run("drop_task_reservations", task=row["id"])
+    note(tx, row["id"], "lapse", "system", f"{row['holder_name']} lost it: {because}")
+    tx.event("task.lapsed", "system", target=row["holder_name"], ref=row["id"], preview=f"{row['title']}: {because}")
+    tell(
+        tx,
+        [row["holder_name"]],
+        f"Lease lost: {row['id']} {row['title']}",
+        f"Your lease on {row['id']} ended ({because}). Do not write its result; "
+        f"`rook task claim {row['id']}` if it is free.",
+    )
+    if status is tasks.Status.BLOCKED:
+        ask_owner(tx, row, f"{row['id']} was given up {row['attempts']} times", because)
+
+
+# -- telling -------------------------------------------------------------------------------------------------------
+
+
+def note(tx: Tx, task: str, kind: str, by: str, said: str) -> int:
+    seq = tx.next_seq()
+    tx.run("add_task_note", task=task, seq=seq, at=tx.wall, kind=kind, by=by, note=said)
+    tx.event("task.note", by, seq=seq, ref=task, preview=f"{kind}: {said}")
+    return seq
+
+
+def tell(tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = "high") -> None:
+    """Mail from the system itself; it costs nobody's budget."""
+    wanted = dict.fromkeys(name for name in to if name and name != names.SYSTEM)
+    rows = [row for row in (tx.find_agent(name) for name in wanted) if row is not None]
+    if not rows:
+        return
+    sender = tx.find_agent(names.SYSTEM) or tx.make_agent(names.SYSTEM)
+    written = mail.draft(
+        type="notification",
+        priority=priority,
+        subject=subject[:500],
+        body=body,
+        payload={},
+        context={},
+        attachments=[],
+        tags=["task"],
+        expires_at=None,
+        asks=False,
+        now=tx.now,
+        limit=tx.settings["mail.body_limit"],
+    )
+    post.deliver(tx, sender, written, Recipients(rows, ", ".join(row["name"] for row in rows), "", {}))
+
+
+def owner_of(tx: Tx, row: Row) -> Row:
+    """Who decides about a task: its plan's owner, else whoever made it."""
+    plan = tx.one("plan", id=row["plan"]) if row["plan"] else None
+    owner = tx.one("agent_by_id", id=plan["owner"] if plan else row["created_by"])
+    assert owner is not None
+    return owner
+
+
+def ask_owner(tx: Tx, row: Row, title: str, detail: str, kind: str = "failure") -> None:
+    owner = owner_of(tx, row)
+    tx.run(
+        "new_review_item",
+        id=tx.new_id("item-"),
+        kind=kind,
+        ref=row["id"],
+        title=title[:300],
+        detail=detail[:2000],
+        asked_by=tx.me()["id"],
+        asked_of=owner["id"],
+        at=tx.wall,
+    )
+    tell(
+        tx,
+        [owner["name"]],
+        title,
+        f"{detail}\n\n`rook task reset {row['id']}` tries again, `rook task revise {row['id']}` changes it, "
+        f"`rook task cancel {row['id']} --tree` gives it and what waits for it up.",
+    )
+
+
+def clock(tx: Tx, at: int | None) -> str:
+    return f"{tx.shown(at)[11:16]}Z" if at is not None else ""

@@ -1,0 +1,90 @@
+"""What an agent should know of, read from the log with a cursor: seed 002's inbox.
+
+Nothing is kept for it, so it can not be lost or go stale: it is computed from the log whenever someone asks.
+"""
+
+import json
+from typing import Annotated, Any
+
+from rookery.core import errors, names, times
+from rookery.core import feed as words
+from rookery.store.port import Row
+
+from .tx import Tx
+from .verbs import Arg
+
+PAGE = 500
+SCAN = 5_000  # how much of the log one call looks at; `nextSince` tells how far it came
+MAX_EVENTS = 1_000
+
+
+def notices(
+    tx: Tx,
+    *,
+    since: Annotated[int, Arg("the cursor: `nextSince` of the answer before")] = 0,
+    limit: Annotated[int, Arg("how many at most", flag="-n")] = 100,
+) -> dict[str, Any]:
+    if since < 0 or not 1 <= limit <= MAX_EVENTS:
+        raise errors.BadInput("A cursor is not negative, and a limit is 1 to 1000.", "Start with since=0.")
+    me = tx.me()
+    position = tx.one("ledger_position") or {"seq": 0, "horizon": 0}
+    if since and since < position["horizon"]:
+        raise errors.CursorTooOld(
+            f"Events up to {position['horizon']} may be gone; your cursor is {since}.",
+            "Start over with since=0 for what is left.",
+            horizon=position["horizon"],
+        )
+    found: list[dict[str, Any]] = []
+    cursor, looked = since, 0
+    while looked < SCAN:
+        rows = tx.all("events_after", cursor=cursor, limit=PAGE)
+        for row in rows:
+            cursor, looked = row["seq"], looked + 1
+            if (told := _notice(tx, me, row)) is not None:
+                found.append(told)
+                if len(found) == limit:
+                    return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
+        if len(rows) < PAGE:
+            break
+    return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
+
+
+def _notice(tx: Tx, me: Row, row: Row) -> dict[str, Any] | None:
+    """The event as this agent is told of it; None if it does not concern it."""
+    if row["type"] == "message":
+        got = tx.one("delivered", id=row["ref"], agent=me["id"])
+        return _of_message(row, got) if got else None
+    mine = names.key(row["actor"]) == names.key(me["name"])
+    if mine or row["type"] in ("mail.expired", "swept"):
+        return None
+    if words.concerns("", row["target"], me["name"]) or _is_involved(tx, me, row["ref"]):
+        return _shown(row)
+    return None
+
+
+def _is_involved(tx: Tx, me: Row, ref: str) -> bool:
+    if not ref.startswith("task-"):
+        return False
+    task = tx.one("involved", id=ref)
+    return task is not None and me["id"] in task.values()
+
+
+def _of_message(row: Row, got: Row) -> dict[str, Any]:
+    told = _shown(row)
+    in_thread = got["thread"].startswith("thread-")
+    told["type"] = "thread_message" if in_thread else "message"
+    told["threadId"] = got["thread"]
+    told["payload"] |= {"messageId": row["ref"], "threadId": got["thread"], "body": got["body"]}
+    return told
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "id": f"evt-{row['seq']}", "seq": row["seq"], "type": row["type"].replace(".", "_").replace("-", "_"),
+        "ts": times.iso(row["at"]), "actor": row["actor"], "summary": row["preview"],
+        "payload": json.loads(row["data"]),
+    }  # fmt: skip
+    for prefix, name in (("task-", "taskId"), ("thread-", "threadId")):
+        if row["ref"].startswith(prefix):
+            told[name] = told["payload"][name] = row["ref"]
+    return told

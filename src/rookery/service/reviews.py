@@ -1,0 +1,102 @@
+"""Verdicts on finished tasks: SHIP, NEEDS_WORK, MAJOR_RETHINK; bound to the completion that was judged."""
+
+import json
+from typing import Annotated, Any
+
+from rookery.core import errors, names, tasks, text
+
+from . import held, unlocking
+from . import tasks as things
+from .tx import Tx
+from .verbs import Arg
+
+AUTHOR_FIRST_MS = 600_000  # how long sent-back work is kept for whoever did it
+
+
+def review(
+    tx: Tx,
+    id: Annotated[str, Arg("the task", positional=True, metavar="ID")],
+    verdict: Annotated[str, Arg("the verdict", positional=True, choices=tuple(tasks.Verdict))],
+    feedback: Annotated[str, Arg("what must change, or why it ships", flag="-m")] = "",
+    *,
+    epoch: Annotated[int | None, Arg("the completion you judged; the current one when left out")] = None,
+    commit: Annotated[str, Arg("the commit you judged")] = "",
+) -> dict[str, Any]:
+    row = held.find(tx, id)
+    me = tx.me()
+    judged = row["epoch"] if epoch is None else epoch
+    _check(tx, row, me["id"], judged, verdict, feedback, commit)
+    feedback = text.check_text(feedback, "the feedback")[:10_000]
+    outcome = tasks.review_outcome(tasks.Verdict(verdict), row["rounds"], feedback)
+    back = outcome.status is tasks.Status.PENDING
+    done = tx.run(
+        "judge_task",
+        id=id,
+        epoch=judged,
+        status=outcome.status,
+        review=outcome.review,
+        why=outcome.why,
+        rounds=row["rounds"] + (verdict != tasks.Verdict.SHIP),
+        assignee=row["author"] if back else row["assignee"],
+        until=tx.now + AUTHOR_FIRST_MS if back else None,
+    )
+    if not done:
+        raise _moved(row, judged)
+    tx.run(
+        "new_review",
+        task=id,
+        epoch=judged,
+        reviewer=me["id"],
+        verdict=verdict,
+        feedback=feedback,
+        revision=commit[:100],
+        at=tx.wall,
+    )
+    held.note(tx, id, "review", me["name"], f"{verdict}: {feedback}"[:2000])
+    tx.event("task.review", me["name"], ref=id, preview=f"{verdict} {row['title']}", verdict=verdict, epoch=judged)
+    _tell(tx, row, verdict, feedback, outcome)
+    tx.beat()
+    return things.card(tx, id)
+
+
+def _check(tx: Tx, row: Any, reviewer: int, epoch: int, verdict: str, feedback: str, commit: str) -> None:
+    if verdict not in tuple(tasks.Verdict):
+        raise errors.BadInput(f"No verdict {text.one_line(verdict, 40)!r}.", f"One of: {', '.join(tasks.Verdict)}.")
+    if verdict != tasks.Verdict.SHIP and not feedback.strip():
+        raise errors.BadInput(f"{verdict} needs feedback.", "-m says what must change.")
+    if row["status"] != tasks.Status.COMPLETED or row["review"] != tasks.REVIEW_PENDING:
+        raise errors.Refused(
+            f"{row['id']} waits for no review: it is {row['status']}.", "`rook task show ID`.", code="NO_REVIEW_DUE"
+        )
+    if row["author"] == reviewer and tx.me()["name"] != names.PERSON:
+        raise errors.NotYours(
+            "Nobody reviews their own work.", "Ask another agent: `rook send any:reviewer`.", code="OWN_WORK"
+        )
+    if epoch != row["epoch"]:
+        raise _moved(row, epoch)
+    full = tx.one("task", id=row["id"])
+    commits = json.loads(full["result"]).get("evidence", {}).get("commits", []) if full else []
+    if commit and commits and commit not in commits:
+        raise errors.Refused(
+            f"{row['id']} was completed with {', '.join(commits)}, not {text.one_line(commit, 40)}.",
+            "Judge what was delivered.",
+            code="COMMIT_MISMATCH",
+        )
+
+
+def _moved(row: Any, epoch: int) -> errors.Refused:
+    return errors.Refused(
+        f"You judged completion {epoch} of {row['id']}; it is at {row['epoch']} now.",
+        "Look again before you decide.",
+        code="EPOCH_MISMATCH",
+    )
+
+
+def _tell(tx: Tx, row: Any, verdict: str, feedback: str, outcome: tasks.ReviewOutcome) -> None:
+    author = tx.one("agent_by_id", id=row["author"]) if row["author"] else None
+    if author:
+        held.tell(tx, [author["name"]], f"{verdict}: {row['id']} {row['title']}", feedback or verdict)
+    if verdict == tasks.Verdict.SHIP:
+        unlocking.after_completion(tx, row["id"])
+    if outcome.ask_owner:
+        held.ask_owner(tx, row, f"{verdict}: {row['id']} {row['title']}", feedback)

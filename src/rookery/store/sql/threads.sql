@@ -1,0 +1,58 @@
+-- Discussions: who takes part, and which tasks they are about.
+
+-- name: new_thread
+-- A discussion under the team's next number.
+INSERT INTO threads (team, n, id, title, created_by, created_at, at) VALUES (:team, :n, :id, :title, :created_by, :now, :at);
+
+-- name: discussion
+-- One discussion.
+SELECT t.id, t.title, t.at, a.name AS creator_name FROM threads t JOIN agents a ON a.team = t.team AND a.id = t.created_by
+WHERE t.team = :team AND t.id = :id;
+
+-- name: discussions
+-- All of them or those about a task, newest first.
+SELECT t.id, t.title, t.at, a.name AS creator_name FROM threads t JOIN agents a ON a.team = t.team AND a.id = t.created_by
+WHERE t.team = :team AND (:task = '' OR EXISTS (
+  SELECT 1 FROM thread_tasks l WHERE l.team = t.team AND l.thread = t.id AND l.task = :task))
+ORDER BY t.n DESC LIMIT :limit;
+
+-- name: add_thread_member
+-- Whoever speaks or is spoken to takes part.
+INSERT INTO thread_members (team, thread, agent) VALUES (:team, :thread, :agent)
+ON CONFLICT (team, thread, agent) DO NOTHING;
+
+-- name: thread_members
+-- Who takes part.
+SELECT a.id, a.name FROM thread_members m JOIN agents a ON a.team = m.team AND a.id = m.agent
+WHERE m.team = :team AND m.thread = :thread ORDER BY a.id;
+
+-- name: link_thread
+-- What it is about; once is enough.
+INSERT INTO thread_tasks (team, thread, task) VALUES (:team, :thread, :task) ON CONFLICT (team, thread, task) DO NOTHING;
+
+-- name: thread_tasks
+-- The tasks it is about.
+SELECT task FROM thread_tasks WHERE team = :team AND thread = :thread ORDER BY task;
+
+-- name: recipient_names
+-- Who got a message.
+SELECT a.name FROM deliveries d JOIN agents a ON a.team = d.team AND a.id = d.agent
+WHERE d.team = :team AND d.message = :message ORDER BY d.agent;
+
+-- name: involved
+-- Whom a task concerns besides the one who acts on it.
+SELECT holder, assignee, created_by, author FROM tasks WHERE team = :team AND id = :id;
+
+-- name: delivered
+-- Did this agent get that message?
+SELECT d.priority, m.thread, m.subject, m.type, substr(m.body, 1, 500) AS body FROM messages m
+JOIN deliveries d ON d.team = m.team AND d.message = m.n
+WHERE m.team = :team AND m.id = :id AND d.agent = :agent;
+
+-- name: store_teams
+-- Every team of the store; those that only ever were asked about are not there.
+SELECT name, seq FROM teams ORDER BY name LIMIT 10000;
+
+-- name: set_role
+-- What an agent is for.
+UPDATE agents SET role = :role WHERE team = :team AND id = :id;
