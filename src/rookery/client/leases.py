@@ -37,6 +37,7 @@ class Lease:
     # -- what a holder does ------------------------------------------------------------------------------------------
 
     def renew(self, ttl_ms: int | None = None) -> None:
+        self.check()
         self._renew_on(self._client, ttl_ms)
 
     def progress(self, said: str) -> None:
@@ -96,13 +97,13 @@ class Lease:
         """For the background: a refusal is kept for the holder, an unreachable store is tried again."""
         try:
             self._renew_on(client)
-        except errors.Unreachable:
+        except (errors.Unreachable, errors.LeaseLost):
             return
-        except errors.RookError as error:
-            self.lost = error
+        except errors.RookError as error:  # put out of its name, or its task is gone: it holds nothing either
+            self.lost = errors.LeaseLost(error.message, error.hint, code=error.code, http=error.http_status)
 
     def _learn(self, error: errors.RookError) -> None:
-        if isinstance(error, errors.LeaseLost) or error.code == "TASK_NOT_IN_PROGRESS":
+        if isinstance(error, errors.LeaseLost):
             self.lost = error
 
     # -- a block -----------------------------------------------------------------------------------------------------
@@ -131,16 +132,20 @@ class _Renewer:
     """The one thread. It sleeps until the next lease is due and ends with the process."""
 
     def __init__(self) -> None:
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """After a fork too: the thread stayed behind, its lock may have been held, and the leases are the parent's."""
         self._leases: dict[Lease, Another] = {}
         self._changed = threading.Condition()
-        self._pid = 0
+        self._runs = False
         self._clients: dict[Another, Client] = {}
 
     def keep(self, lease: Lease, another: Another) -> None:
         with self._changed:
             self._leases[lease] = another
-            if self._pid != os.getpid():
-                self._pid = os.getpid()
+            if not self._runs:
+                self._runs = True
                 threading.Thread(target=self._run, name="rookery-leases", daemon=True).start()
             self._changed.notify()
 
@@ -177,6 +182,7 @@ class _Renewer:
 
 
 _renewer = _Renewer()
+os.register_at_fork(after_in_child=_renewer.start_anew)
 
 
 def keep(lease: Lease, another: Another) -> Lease:

@@ -53,18 +53,20 @@ def effective(hold: Hold, now: int) -> Status:
 
 def lease_refusal(hold: Hold, agent: int, epoch: int, now: int) -> errors.Refused | None:
     """Why this agent may not write under this epoch, in the order of the protocol; None if it may."""
-    lapsed = hold.holder is not None and hold.lease_until is not None and hold.lease_until <= now
-    if lapsed and hold.status in (Status.IN_PROGRESS, Status.PENDING):
+    kept = hold.holder is not None and hold.lease_until is not None and hold.lease_until <= now
+    written_down = kept and hold.status in (Status.PENDING, Status.BLOCKED)
+    if written_down or effective(hold, now) is not hold.status:
         return errors.LeaseLost(
             "The lease on this task has expired.",
             "`rook task claim ID` to take it again, if it is free.",
             code="LEASE_EXPIRED",
         )
     if hold.status is not Status.IN_PROGRESS:
-        return errors.Refused(
+        return errors.LeaseLost(
             f"The task is {hold.status}, not in progress.",
             "`rook task show ID` tells its history.",
             code="TASK_NOT_IN_PROGRESS",
+            http=409,
         )
     if hold.holder != agent:
         return errors.LeaseLost(

@@ -31,6 +31,8 @@ def fenced(tx: Tx, query: str, row: Row, epoch: int | None, **params: Any) -> in
     """Write under the caller's lease. The statement carries the fence; when it changes nothing, core says why."""
     me = tx.me()
     given = _epoch(tx, row, epoch)
+    if row["holder"] == me["id"] and row["status"] == tasks.Status.IN_PROGRESS and row["lease_until"] <= tx.now:
+        extend(tx, row)  # nobody took it meanwhile, and its process ran: a long silence of its own costs nothing
     if not tx.run(query, id=row["id"], holder=me["id"], epoch=given, **params):
         refusal = tasks.lease_refusal(hold_of(find(tx, row["id"])), me["id"], given, tx.now)
         raise refusal or errors.Refused("The task changed meanwhile.", "Look again: `rook task show ID`.")
@@ -53,22 +55,29 @@ def session_of(agent: Row) -> str | None:
 
 
 def conflict(tx: Tx, pattern: patterns.Pattern, agent: int) -> Row | None:
-    """Someone else's live exclusive reservation that overlaps. Roots narrow the search; core decides."""
+    """Someone else's live exclusive reservation that overlaps. Roots narrow the search; core decides.
+
+    A reservation that came with a claim lives exactly as long as the claim does."""
     root = patterns.root(pattern)
     near = [row for above in patterns.lineage(root) for row in tx.all("reservations_at", root=above)]
     low = f"{root}/" if root else ""
     near += tx.all("reservations_below", low=low, high=f"{root}0" if root else "\U0010ffff")
     for row in near:
-        if row["agent"] == agent or (row["expires_at"] <= tx.now and not _alive(tx, row)):
-            continue
-        if patterns.overlap(pattern, patterns.parse(row["pattern"])):
+        mine = row["agent"] == agent
+        if not mine and patterns.overlap(pattern, patterns.parse(row["pattern"])) and _holds(tx, row):
             return row
     return None
 
 
-def _alive(tx: Tx, row: Row) -> bool:
-    limit = row["created_at"] + MAX_EXTENSIONS * max(1, row["expires_at"] - row["created_at"])
-    return tx.now < limit and tx.liveness(row) is presence.Liveness.LIVE
+def _holds(tx: Tx, row: Row) -> bool:
+    if row["task"]:
+        task = settle(tx, find(tx, row["task"]))
+        return task["status"] == tasks.Status.IN_PROGRESS and task["epoch"] == row["epoch"]
+    state = tx.liveness(row)
+    if row["expires_at"] > tx.now:
+        return state is not presence.Liveness.DEAD
+    limit = row["created_at"] + MAX_EXTENSIONS * (row["expires_at"] - row["created_at"])
+    return tx.now < limit and state is presence.Liveness.LIVE
 
 
 def take_paths(tx: Tx, task: Row, agent: Row, epoch: int, until: int) -> None:
@@ -106,44 +115,52 @@ def settle(tx: Tx, row: Row) -> Row:
     """A task as it stands now: a lapsed lease is extended if its holder's process runs, otherwise written down."""
     if row["status"] != tasks.Status.IN_PROGRESS:
         return row
-    holder = tx.one("agent_by_session", session=row["session"]) if row["session"] else None
-    state = tx.liveness(holder) if holder else None
     lapsed = row["lease_until"] <= tx.now
-    if not lapsed and state is not presence.Liveness.DEAD:
+    dead = _holder(tx, row)[1] is presence.Liveness.DEAD
+    if not lapsed and not dead:
         return row
-    full = tx.one("task", id=row["id"])
-    assert full is not None
-    limit = full["claimed_at"] + MAX_EXTENSIONS * full["ttl_ms"]
-    if (
-        lapsed
-        and state is presence.Liveness.LIVE
-        and full["holder"] == (holder or {}).get("id")
-        and tx.now < limit
-        and _local(tx, holder)
-    ):
-        until = min(tx.now + full["ttl_ms"], limit)
-        tx.run("extend_lapsed", id=row["id"], epoch=row["epoch"], until=until)
-        tx.run("renew_task_reservations", task=row["id"], until=until)
-    else:
-        lapse(tx, full, "its process is gone" if state is presence.Liveness.DEAD else "its lease ran out")
+    if dead or not extend(tx, row):
+        full = tx.one("task", id=row["id"])
+        assert full is not None
+        lapse(tx, full, "its process is gone" if dead else "its lease ran out")
     return find(tx, row["id"])
 
 
-def _local(tx: Tx, holder: Row | None) -> bool:
-    return (
-        holder is not None
-        and holder["pid"] is not None
-        and holder["boot"] == tx.world.boot
-        and holder["host"] == tx.world.host
-    )
+def settle_all(tx: Tx, limit: int) -> int:
+    """Every lapsed lease, and every one whose holder died; how many were written down."""
+    rows = [*tx.all("lapsed_tasks", limit=limit), *tx.all("live_leases", limit=limit)]
+    return sum(settle(tx, row)["status"] != tasks.Status.IN_PROGRESS for row in rows)
+
+
+def extend(tx: Tx, row: Row) -> bool:
+    """A lapsed lease goes on while its holder's process runs here, up to a limit after it was last renewed."""
+    holder, state = _holder(tx, row)
+    limit = row["renewed_at"] + MAX_EXTENSIONS * row["ttl_ms"]
+    if holder is None or not _is_local(tx, holder) or state is not presence.Liveness.LIVE or tx.now >= limit:
+        return False
+    until = min(tx.now + row["ttl_ms"], limit)
+    tx.run("extend_lapsed", id=row["id"], epoch=row["epoch"], until=until)
+    tx.run("renew_task_reservations", task=row["id"], until=until)
+    return True
+
+
+def _is_local(tx: Tx, session: Row) -> bool:
+    return session["pid"] is not None and session["boot"] == tx.world.boot and session["host"] == tx.world.host
+
+
+def _holder(tx: Tx, row: Row) -> tuple[Row | None, presence.Liveness | None]:
+    """The session a lease was taken in, and how it is."""
+    holder = tx.one("agent_by_session", session=row["session"]) if row["session"] else None
+    return holder, tx.liveness(holder) if holder else None
 
 
 def lapse(tx: Tx, row: Row, because: str) -> None:
     """Back to pending, told to its former holder and in the log; blocked for its owner after the last attempt."""
     if row["lease_until"] > tx.now:
         tx.run("extend_lapsed", id=row["id"], epoch=row["epoch"], until=tx.now)
-    status = tasks.after_setback(row["attempts"], tx.settings["tasks.attempts"], tasks.Status.PENDING)
-    why = f"given up {row['attempts']} times" if status is tasks.Status.BLOCKED else ""
+    status = tasks.after_setback(row["attempts"], tx.settings["tasks.attempts"], opening(tx, row))
+    last = row["attempts"] >= tx.settings["tasks.attempts"]
+    why = f"given up {row['attempts']} times" if last else ""
     if not tx.run("lapse_task", id=row["id"], epoch=row["epoch"], status=status, why=why):
         return
     tx.run("drop_task_reservations", task=row["id"])
@@ -156,8 +173,20 @@ def lapse(tx: Tx, row: Row, because: str) -> None:
         f"Your lease on {row['id']} ended ({because}). Do not write its result; "
         f"`rook task claim {row['id']}` if it is free.",
     )
-    if status is tasks.Status.BLOCKED:
-        ask_owner(tx, row, f"{row['id']} was given up {row['attempts']} times", because)
+    if last:
+        ask_owner(tx, row, f"{row['id']} was given up {row['attempts']} times", because, by=row["holder"])
+
+
+def opening(tx: Tx, row: Row, why: str = "") -> tasks.Status:
+    """Where a task belongs that nobody holds: a milestone waits until it completes by itself."""
+    if row["milestone"]:
+        return tasks.Status.BLOCKED
+    return tasks.opening(len(tx.all("unmet_deps", task=row["id"])), is_strict(tx, row["plan"]), why)
+
+
+def is_strict(tx: Tx, plan: str | None) -> bool:
+    row = tx.one("plan", id=plan) if plan else None
+    return row is None or bool(row["strict"])
 
 
 # -- telling -------------------------------------------------------------------------------------------------------
@@ -194,6 +223,12 @@ def tell(tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = 
     post.deliver(tx, sender, written, Recipients(rows, ", ".join(row["name"] for row in rows), "", {}))
 
 
+def steers(tx: Tx, row: Row) -> bool:
+    """The leader, the person, whoever made the task, and the owner of its plan decide about it."""
+    me = tx.me()
+    return tx.may_steer(me) or me["id"] in (row["created_by"], owner_of(tx, row)["id"])
+
+
 def owner_of(tx: Tx, row: Row) -> Row:
     """Who decides about a task: its plan's owner, else whoever made it."""
     plan = tx.one("plan", id=row["plan"]) if row["plan"] else None
@@ -202,7 +237,7 @@ def owner_of(tx: Tx, row: Row) -> Row:
     return owner
 
 
-def ask_owner(tx: Tx, row: Row, title: str, detail: str, kind: str = "failure") -> None:
+def ask_owner(tx: Tx, row: Row, title: str, detail: str, *, kind: str = "failure", by: int | None = None) -> None:
     owner = owner_of(tx, row)
     tx.run(
         "new_review_item",
@@ -211,7 +246,7 @@ def ask_owner(tx: Tx, row: Row, title: str, detail: str, kind: str = "failure") 
         ref=row["id"],
         title=title[:300],
         detail=detail[:2000],
-        asked_by=tx.me()["id"],
+        asked_by=by or tx.me()["id"],
         asked_of=owner["id"],
         at=tx.wall,
     )

@@ -12,6 +12,7 @@ from .tx import Tx
 from .verbs import Arg
 
 CANDIDATES = 50
+LOOKED_AT = 500  # holders whose processes are looked at when nothing is ready
 
 Id = Annotated[str, Arg("the task", positional=True, metavar="ID")]
 Epoch = Annotated[int | None, Arg("the claim you write under; this session's own when left out")]
@@ -46,18 +47,32 @@ def lease_ttl(tx: Tx, ttl_ms: int | None) -> int:
 
 
 def _best(tx: Tx, me: Row, plan: str, kind: str, ttl: int) -> dict[str, Any] | None:
-    """The first ready task whose paths are free. Lapsed leases are settled first, so that they count as ready."""
+    """The first ready task whose paths are free. Lapsed leases are settled first, so that they count as ready; dead
+    holders are looked for only when nothing else is."""
     for row in tx.all("lapsed_tasks", limit=CANDIDATES):
         held.settle(tx, row)
-    for row in tx.all("ready_tasks", agent=me["id"], kind=kind, plan=plan, limit=CANDIDATES):
-        task = held.find(tx, row["id"])
-        if not _paths_taken(tx, task, me["id"]):
-            return _take(tx, me, task, ttl)
+    task = _first_free(tx, me, plan, kind)
+    if task is None and held.settle_all(tx, LOOKED_AT):
+        task = _first_free(tx, me, plan, kind)
+    return _take(tx, me, task, ttl) if task else None
+
+
+def _first_free(tx: Tx, me: Row, plan: str, kind: str) -> Row | None:
+    taken: dict[str, bool] = {}
+    skip = 0
+    while rows := tx.all("ready_tasks", agent=me["id"], kind=kind, plan=plan, limit=CANDIDATES, skip=skip):
+        for row in rows:
+            task = held.find(tx, row["id"])
+            if not any(_is_taken(tx, written, me["id"], taken) for written in json.loads(task["resources"])):
+                return task
+        skip += len(rows)
     return None
 
 
-def _paths_taken(tx: Tx, task: Row, agent: int) -> bool:
-    return any(held.conflict(tx, patterns.parse(written), agent) for written in json.loads(task["resources"]))
+def _is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
+    if written not in known:
+        known[written] = held.conflict(tx, patterns.parse(written), agent) is not None
+    return known[written]
 
 
 def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
@@ -178,7 +193,7 @@ def fail(tx: Tx, id: Id, reason: Annotated[str, Arg("why", flag="-m")] = "", *, 
         row,
         epoch,
         status=status,
-        ended=tx.wall,
+        ended=tx.wall if status is tasks.Status.FAILED else None,
         result=json.dumps({"error": reason, "epoch": row["epoch"]}),
         why=why,
         review=row["review"],
@@ -222,6 +237,8 @@ def block(
     reason = text.check_text(reason, "the reason").strip()[:2000]
     if not reason:
         raise errors.BadInput("A block needs a reason.", "-m tells what is in the way.")
+    if row["holder"] != me["id"] and tx.may_steer(me):
+        row = held.settle(tx, row)
     if row["status"] in (tasks.Status.PENDING, tasks.Status.BLOCKED) and tx.may_steer(me):
         unlocking.move(tx, row, tasks.Status.BLOCKED, why=reason[:300])
     else:

@@ -201,6 +201,7 @@ def heartbeat(tx: Tx) -> dict[str, Any]:
     me = my_agent(tx)
     if not tx.run("heartbeat", session=me["session"]):
         raise mesh.fenced(me["name"], "ended")
+    tx.keep_held()
     return {"name": me["name"], "lease_s": tx.settings["mesh.lease_s"]}
 
 
@@ -229,6 +230,7 @@ def activity(
         tokens=tokens,
         files_modified=int(kind == "edit" and again is None),
     )
+    tx.keep_held()
     if kind in ("edit", "test", "commit") and (again is None or kind != "edit"):
         tx.event(kind, me["name"], target=target, preview=text.one_line(detail or target, 120))
     return {"name": me["name"], "kind": kind, "at": times.iso(tx.wall)}

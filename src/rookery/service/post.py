@@ -287,6 +287,7 @@ def _spend(tx: Tx, sender: Row, count: int) -> None:
     if refusal:
         raise refusal
     tx.run("beat_sent", session=sender["session"], count=count)
+    tx.keep_held()
 
 
 def _thread_root(tx: Tx, reference: str) -> str:

@@ -29,16 +29,17 @@ def review(
     feedback = text.check_text(feedback, "the feedback")[:10_000]
     outcome = tasks.review_outcome(tasks.Verdict(verdict), row["rounds"], feedback)
     back = outcome.status is tasks.Status.PENDING
+    kept = row["assignee"]  # whoever it is assigned to keeps it; otherwise its author has it first
     done = tx.run(
         "judge_task",
         id=id,
         epoch=judged,
-        status=outcome.status,
+        status=held.opening(tx, row) if back else outcome.status,
         review=outcome.review,
         why=outcome.why,
         rounds=row["rounds"] + (verdict != tasks.Verdict.SHIP),
-        assignee=row["author"] if back else row["assignee"],
-        until=tx.now + AUTHOR_FIRST_MS if back else None,
+        assignee=row["author"] if back and kept is None else kept,
+        until=tx.now + AUTHOR_FIRST_MS if back and kept is None else None,
     )
     if not done:
         raise _moved(row, judged)
@@ -75,7 +76,7 @@ def _check(tx: Tx, row: Any, reviewer: int, epoch: int, verdict: str, feedback: 
     if epoch != row["epoch"]:
         raise _moved(row, epoch)
     full = tx.one("task", id=row["id"])
-    commits = json.loads(full["result"]).get("evidence", {}).get("commits", []) if full else []
+    commits: list[str] = json.loads(full["result"]).get("evidence", {}).get("commits", []) if full else []
     if commit and commits and commit not in commits:
         raise errors.Refused(
             f"{row['id']} was completed with {', '.join(commits)}, not {text.one_line(commit, 40)}.",

@@ -32,7 +32,7 @@ def claim(
                 f"`rook send {row['name']}` to ask.",
                 code="TASK_NOT_CLAIMABLE",
             )
-        tx.run("drop_spec_claim", spec=spec, item=item)
+        _take_from(tx, row)
         row = None
     if row is None:
         other = tx.one("spec_claim_of", agent=me["id"])
@@ -56,6 +56,14 @@ def claim(
     return {"spec": spec, "item": item, "holder": me["name"]}
 
 
+def _take_from(tx: Tx, row: Row) -> None:
+    """Its holder is gone: the item is free, which is an event and a message like any lapse."""
+    what = f"{row['item']} of {row['spec']}"
+    tx.run("drop_spec_claim", spec=row["spec"], item=row["item"])
+    tx.event("task.lapsed", "system", target=row["name"], ref=f"{row['spec']} {row['item']}", preview=row["item"])
+    held.tell(tx, [row["name"]], f"Claim lost: {what}"[:500], f"You were gone; {tx.me()['name']} took {what}.")
+
+
 def _checked(written: str, what: str) -> str:
     folded = text.check_text(written, what).strip()
     if not 1 <= len(folded) <= 300 or any(c < " " for c in folded):
@@ -74,6 +82,7 @@ def complete(
     tx: Tx, spec: Spec, item: Item, *, summary: Annotated[str, Arg("what was done", flag="-m")] = ""
 ) -> dict[str, Any]:
     me = tx.me()
+    spec, item = _checked(spec, "the document"), _checked(item, "the item")
     if not tx.run(
         "end_spec_claim",
         spec=spec,
@@ -90,6 +99,7 @@ def complete(
 
 def give_back(tx: Tx, spec: Spec, item: Item) -> dict[str, Any]:
     me = tx.me()
+    spec, item = _checked(spec, "the document"), _checked(item, "the item")
     row = tx.one("spec_claim", spec=spec, item=item)
     if row is None or row["ended"] is not None or (row["agent"] != me["id"] and not tx.may_steer(me)):
         raise _not_held(tx, spec, item)
@@ -103,6 +113,12 @@ def _not_held(tx: Tx, spec: str, item: str) -> errors.RookError:
     row = tx.one("spec_claim", spec=spec, item=item)
     if row is None:
         return errors.UnknownName(f"Nobody has claimed {item} of {spec}.", "`rook task claims` lists what is taken.")
+    if row["ended"] is not None:
+        return errors.Refused(
+            f"{item} of {spec} was completed by {row['name']}.",
+            "`rook task claims` lists what is taken.",
+            code="TASK_FINISHED",
+        )
     return errors.NotYours(f"{item} of {spec} is {row['name']}'s.", "`rook task claims` lists what is taken.")
 
 

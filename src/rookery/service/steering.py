@@ -1,5 +1,6 @@
 """The owner's hand on tasks: assign, cancel, unblock, reset, revise, split, delete. No lease is asked for; the epoch
-rises, so whoever held the task is fenced. The leader, the person and whoever made the task may do this."""
+rises, so whoever held the task is fenced. The leader, the person, whoever made the task and the owner of its plan may
+do this."""
 
 import json
 from typing import Annotated, Any
@@ -17,10 +18,9 @@ Reason = Annotated[str, Arg("why", flag="-m")]
 
 def _steered(tx: Tx, id: str) -> Any:
     row = held.find(tx, id)
-    me = tx.me()
-    if not tx.may_steer(me) and row["created_by"] != me["id"]:
+    if not held.steers(tx, row):
         raise errors.NotYours(
-            f"Only the leader, the person or whoever made {id} may do that.",
+            f"Only the leader, the person, or who made {id} or owns its plan may do that.",
             "`rook escalate` puts it before them.",
             code="NOT_OWNER",
         )
@@ -58,17 +58,16 @@ def cancel(
     row = _steered(tx, id)
     if row["status"] in (tasks.Status.COMPLETED, tasks.Status.CANCELED):
         raise errors.Refused(f"{id} is {row['status']}.", "There is nothing to cancel.", code="TASK_FINISHED")
-    chosen = [id, *_waiting(tx, id)] if tree else [id]
-    for each in chosen:
-        task = held.find(tx, each)
-        if task["status"] in tasks.FINISHED and each != id:
-            continue
+    found = [row, *(held.find(tx, each) for each in _waiting(tx, id))] if tree else [row]
+    chosen = [task for task in found if task is row or task["status"] not in tasks.FINISHED]
+    for task in chosen:
         unlocking.move(tx, task, tasks.Status.CANCELED, why=text.check_text(reason, "the reason")[:300], ended=tx.wall)
-        tx.event("task.canceled", tx.me()["name"], ref=each, preview=reason or task["title"])
-        if not tree:
-            unlocking.tell_setback(tx, task, "was canceled", reason, ask=False)
+        tx.event("task.canceled", tx.me()["name"], ref=task["id"], preview=reason or task["title"])
+    unlocking.tell_setback(tx, row, "was canceled", reason, ask=False)
+    for plan in dict.fromkeys(task["plan"] for task in chosen):
+        unlocking.finish_plan(tx, plan)
     tx.beat()
-    return things.card(tx, id) | {"canceled": chosen}
+    return things.card(tx, id) | {"canceled": [task["id"] for task in chosen]}
 
 
 def _waiting(tx: Tx, id: str) -> list[str]:
@@ -96,6 +95,7 @@ def unblock(tx: Tx, id: Id, reason: Reason = "") -> dict[str, Any]:
     unlocking.move(tx, row, tasks.Status.PENDING, attempts=0)
     held.note(tx, id, "unblock", tx.me()["name"], reason or "unblocked")
     tx.event("task.unblock", tx.me()["name"], ref=id, preview=reason or row["title"])
+    unlocking.refresh(tx, id)
     tx.beat()
     return things.card(tx, id)
 
@@ -112,11 +112,12 @@ def reset(
     chosen = [id, *_waiting(tx, id)] if tree else [id]
     for each in chosen:
         task = held.find(tx, each)
-        review = tasks.REVIEW_WANTED if task["review"] else ""
-        unlocking.move(tx, task, tasks.Status.PENDING, attempts=0, rounds=0, review=review)
+        unlocking.move(tx, task, tasks.Status.PENDING, attempts=0, rounds=0)
         tx.event("task.reset", tx.me()["name"], ref=each, preview=reason or task["title"])
     if not tree:
         _close_again(tx, id)
+    for each in chosen:
+        unlocking.refresh(tx, each)
     tx.beat()
     return things.card(tx, id) | {"reset": chosen}
 
@@ -124,8 +125,8 @@ def reset(
 def _close_again(tx: Tx, id: str) -> None:
     """Dependents that were open because of it, and that nobody has started, wait again."""
     for row in tx.all("dependents_of", dep=id):
-        if row["status"] == tasks.Status.PENDING and unlocking.is_strict(tx, row["plan"]):
-            tx.run("open_task", id=row["id"], status=tasks.Status.BLOCKED)
+        if row["status"] == tasks.Status.PENDING:
+            unlocking.reopen(tx, row)
 
 
 def revise(
@@ -142,7 +143,7 @@ def revise(
     kind: Annotated[str | None, Arg("the kind of worker it is for")] = None,
     tree: Annotated[bool, Arg("tell everyone who waits for it, and reset what was finished on the old words")] = False,
 ) -> dict[str, Any]:
-    row = _steered(tx, id)
+    row = held.settle(tx, _steered(tx, id))
     if row["status"] == tasks.Status.IN_PROGRESS and resources is not None:
         raise errors.Refused(
             f"{id} is being worked on; its paths are taken.", f"`rook task release {id}` first.", code="TASK_HELD"
@@ -161,15 +162,17 @@ def revise(
     )
     if deps is not None or no_deps:
         _replace_deps(tx, id, deps or [])
-    touched = _waiting(tx, id) if tree else []
+    touched = [id, *_waiting(tx, id)] if tree else []
     for each in touched:
         task = held.find(tx, each)
         if task["status"] in (tasks.Status.COMPLETED, tasks.Status.FAILED):
             unlocking.move(tx, task, tasks.Status.PENDING, attempts=0)
         held.note(tx, each, "revise", tx.me()["name"], f"{id} was revised")
+    for each in touched:
+        unlocking.refresh(tx, each)
     tx.event("task.revise-tree" if tree else "task.revise", tx.me()["name"], ref=id, preview=title or full["title"])
     tx.beat()
-    return things.card(tx, id) | {"revised": [id, *touched]}
+    return things.card(tx, id) | {"revised": touched or [id]}
 
 
 def _replace_deps(tx: Tx, id: str, deps: list[str]) -> None:
@@ -179,10 +182,7 @@ def _replace_deps(tx: Tx, id: str, deps: list[str]) -> None:
     for dep in dict.fromkeys(deps):
         tx.run("new_dep", task=id, dep=dep)
     things.raise_ranks(tx, id)
-    row = held.find(tx, id)
-    if row["status"] in (tasks.Status.BLOCKED, tasks.Status.PENDING):
-        status = tasks.opening(len(tx.all("unmet_deps", task=id)), unlocking.is_strict(tx, row["plan"]), row["why"])
-        tx.run("open_task", id=id, status=status)
+    unlocking.refresh(tx, id)
 
 
 def split(
@@ -194,6 +194,8 @@ def split(
 ) -> dict[str, Any]:
     """The task becomes a milestone that waits for its parts; whoever waited for it still does."""
     row = _steered(tx, id)
+    if not titles:
+        raise errors.BadInput("Split into what?", "Give the title of each part.")
     if row["status"] in (tasks.Status.COMPLETED, tasks.Status.CANCELED):
         raise errors.Refused(f"{id} is {row['status']}.", "Only open work can be split.", code="TASK_FINISHED")
     full = tx.one("task", id=id)
@@ -212,7 +214,7 @@ def split(
                 priority=mail.Priority(full["priority"]).name,
                 resources=json.loads(full["resources"]),
                 review=bool(full["review"]),
-                strict=unlocking.is_strict(tx, full["plan"]),
+                strict=held.is_strict(tx, full["plan"]),
             )
         )
     unlocking.move(tx, row, tasks.Status.BLOCKED)
@@ -227,7 +229,7 @@ def split(
 
 
 def delete(tx: Tx, id: Id) -> dict[str, Any]:
-    row = _steered(tx, id)
+    row = held.settle(tx, _steered(tx, id))
     waiting = [other["id"] for other in tx.all("dependents_of", dep=id)]
     if waiting:
         raise errors.Refused(
@@ -239,6 +241,8 @@ def delete(tx: Tx, id: Id) -> dict[str, Any]:
         tx.run(query, task=id)
     tx.run("delete_task_log", id=id)
     tx.run("delete_task", id=id)
+    tx.run("close_review_items", ref=id)
+    unlocking.finish_plan(tx, row["plan"])
     tx.event("task.delete", tx.me()["name"], ref=id, preview=row["title"])
     tx.beat()
     return {"id": id, "deleted": True}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from rookery.core import errors, graph, mail, names, patterns, tasks, text, times
 from rookery.store.port import Row
 
-from . import idempotency
+from . import idempotency, unlocking
 from .tx import Tx
 from .verbs import Arg
 
@@ -53,6 +53,8 @@ def add(
     if key and (before := idempotency.remembered(tx, me, key, asked)):
         return before
     strict, reviewed = _plan_rules(tx, plan)
+    if plan:
+        tx.run("reopen_plan", id=plan)
     id = create(
         tx,
         title,
@@ -87,6 +89,8 @@ def _plan_rules(tx: Tx, plan: str) -> tuple[bool, bool]:
         raise errors.UnknownName(
             f"No plan {text.one_line(plan, 40)}.", "`rook plan list` shows them.", code="UNKNOWN_PLAN"
         )
+    if row["status"] == "canceled":
+        raise errors.Refused(f"{plan} was canceled.", "Start another: `rook plan new GOAL`.", code="PLAN_FINISHED")
     return bool(row["strict"]), bool(row["review"])
 
 
@@ -109,6 +113,9 @@ def create(
 ) -> str:
     """One task, its dependencies checked: unknown ones are refused (a new task can close no circle)."""
     check_deps(tx, deps)
+    title = check_title(title)
+    if max_tokens is not None and max_tokens < 1:
+        raise errors.BadInput("A task may use at least one token.", "Leave it out for no limit.")
     number = tx.one("raise_counter", name="task")
     assert number is not None
     n = number["value"]
@@ -118,8 +125,8 @@ def create(
         "new_task",
         n=n,
         id=id,
-        title=check_title(title),
-        status=tasks.opening(unmet + (1 if milestone and not deps else 0), strict),
+        title=title,
+        status=tasks.Status.BLOCKED if milestone else tasks.opening(unmet, strict),
         priority=mail.parse_priority(priority),
         rank=1,
         plan=plan or None,
@@ -139,6 +146,8 @@ def create(
         tx.run("new_dep", task=id, dep=dep)
     raise_ranks(tx, id)
     tx.event("task.created", tx.me()["name"], ref=id, preview=title)
+    if milestone:
+        unlocking.refresh(tx, id)
     return id
 
 
@@ -198,8 +207,9 @@ def _is_met(tx: Tx, dep: str) -> bool:
 
 
 def raise_ranks(tx: Tx, id: str) -> None:
-    """A new tail makes the chains before it longer."""
-    todo = [(id, 1)]
+    """What hangs on a task hangs on what it waits for as well. (Ranks only rise: a shortcut taken out is not seen.)"""
+    row = tx.one("task_hold", id=id)
+    todo = [(id, row["rank"] if row else 1)]
     while todo:
         task, rank = todo.pop()
         for row in tx.all("deps_of", task=task):
@@ -221,8 +231,10 @@ def listed(
 ) -> dict[str, Any]:
     if not 1 <= limit <= MAX_LIMIT:
         raise errors.BadInput(f"A limit of {limit} is out of range.", f"1 to {MAX_LIMIT}.")
-    holder = tx.me()["id"] if mine else 0
-    rows = tx.all("list_tasks", status=status, plan=plan, holder=holder, after=after, limit=limit)
+    if status and status not in STATUSES:
+        raise errors.BadInput(f"No status {text.one_line(status, 40)!r}.", f"One of: {', '.join(STATUSES)}.")
+    filters = {"status": status, "holder": tx.me()["id"] if mine else 0, "after": after, "limit": limit}
+    rows = tx.all("list_plan_tasks", plan=plan, **filters) if plan else tx.all("list_tasks", **filters)
     return {"tasks": [_line(tx, row) for row in rows], "next": rows[-1]["n"] if len(rows) == limit else None}
 
 

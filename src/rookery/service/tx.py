@@ -144,7 +144,13 @@ class Tx:
         me = self.me()
         if me["session"] and me["ended_at"] is None:
             self.run("beat", session=me["session"])
-            self.run("renew_held", agent=me["id"], session=me["session"])
+            self.keep_held()
+
+    def keep_held(self) -> None:
+        """What this session holds is renewed by whatever it does; the paths of its tasks with them."""
+        me = self.me()
+        if self.run("renew_held", agent=me["id"], session=me["session"]):
+            self.run("renew_held_paths", agent=me["id"])
 
     def may_steer(self, agent: Row) -> bool:
         """The person and the leader decide about anyone's task."""

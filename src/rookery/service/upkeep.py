@@ -29,6 +29,7 @@ def sweep(tx: Tx, *, batch: Annotated[int, Arg("how much at once")] = BATCH) -> 
     tx.run("sweep_begun")
     done = {
         "expired": _expire(tx, batch),
+        "lapsed": _lapse(tx, batch),
         "stuck": _tell_stuck(tx),
         "removed": _remove_archived(tx, batch),
         "events": _remove_events(tx, batch),
@@ -55,6 +56,12 @@ def _expire(tx: Tx, batch: int) -> int:
             detail="",
         )
     return len(rows)
+
+
+def _lapse(tx: Tx, batch: int) -> int:
+    from . import held  # most joins sweep nothing
+
+    return held.settle_all(tx, batch)
 
 
 def _tell_stuck(tx: Tx) -> int:

@@ -11,8 +11,8 @@ WHERE t.team = :team AND t.id = :id;
 
 -- name: task_hold
 -- What the law looks at, and nothing else.
-SELECT id, n, status, holder, session, epoch, lease_until, ttl_ms, attempts, assignee, assigned_until, created_by, plan, why, review,
-       rounds, author, resources, title, milestone FROM tasks WHERE team = :team AND id = :id;
+SELECT id, n, status, holder, session, epoch, lease_until, ttl_ms, renewed_at, attempts, assignee, assigned_until, created_by, plan,
+       why, review, rounds, author, resources, title, milestone, rank FROM tasks WHERE team = :team AND id = :id;
 
 -- name: new_task
 -- A task under the team's next number.
@@ -41,8 +41,8 @@ WHERE d.team = :team AND d.task = :task AND NOT (t.status = 'completed' AND t.re
 
 -- name: dependents_of
 -- Who waits for it.
-SELECT t.id, t.n, t.status, t.why, t.plan, t.rank, t.milestone, t.holder, t.title FROM task_deps d
-JOIN tasks t ON t.team = d.team AND t.id = d.task
+SELECT t.id, t.n, t.status, t.why, t.plan, t.rank, t.milestone, t.holder, t.title, t.created_by, a.name AS assignee_name
+FROM task_deps d JOIN tasks t ON t.team = d.team AND t.id = d.task LEFT JOIN agents a ON a.team = t.team AND a.id = t.assignee
 WHERE d.team = :team AND d.dep = :dep ORDER BY t.n;
 
 -- name: raise_rank
@@ -50,13 +50,25 @@ WHERE d.team = :team AND d.dep = :dep ORDER BY t.n;
 UPDATE tasks SET rank = :rank WHERE team = :team AND id = :id AND rank < :rank;
 
 -- name: list_tasks
--- Tasks through filters, in the order they were made.
+-- Tasks through filters, in the order they were made; what lapsed is seen as lapsed.
 SELECT t.id, t.n, t.title, t.status, t.priority, t.rank, t.plan, t.kind, t.milestone, t.epoch, t.lease_until, t.attempts,
        t.why, t.review, t.resources, t.at, t.started, t.ended, t.tokens, t.holder, h.name AS holder_name, a.name AS assignee_name
 FROM tasks t LEFT JOIN agents h ON h.team = t.team AND h.id = t.holder
 LEFT JOIN agents a ON a.team = t.team AND a.id = t.assignee
 WHERE t.team = :team AND t.n > :after
-  AND (:status = '' OR t.status = :status) AND (:plan = '' OR t.plan = :plan) AND (:holder = 0 OR t.holder = :holder)
+  AND (:status = '' OR :status = CASE WHEN t.status = 'in_progress' AND t.lease_until <= :now THEN 'pending' ELSE t.status END)
+  AND (:holder = 0 OR (t.holder = :holder AND t.status = 'in_progress' AND t.lease_until > :now))
+ORDER BY t.n LIMIT :limit;
+
+-- name: list_plan_tasks
+-- The same for one plan, which must not cost more when the team has more.
+SELECT t.id, t.n, t.title, t.status, t.priority, t.rank, t.plan, t.kind, t.milestone, t.epoch, t.lease_until, t.attempts,
+       t.why, t.review, t.resources, t.at, t.started, t.ended, t.tokens, t.holder, h.name AS holder_name, a.name AS assignee_name
+FROM tasks t LEFT JOIN agents h ON h.team = t.team AND h.id = t.holder
+LEFT JOIN agents a ON a.team = t.team AND a.id = t.assignee
+WHERE t.team = :team AND t.plan = :plan AND t.n > :after
+  AND (:status = '' OR :status = CASE WHEN t.status = 'in_progress' AND t.lease_until <= :now THEN 'pending' ELSE t.status END)
+  AND (:holder = 0 OR (t.holder = :holder AND t.status = 'in_progress' AND t.lease_until > :now))
 ORDER BY t.n LIMIT :limit;
 
 -- name: ready_tasks
@@ -65,26 +77,33 @@ SELECT id FROM tasks
 WHERE team = :team AND status = 'pending' AND milestone = 0
   AND (assignee IS NULL OR assignee = :agent OR (assigned_until IS NOT NULL AND assigned_until <= :now))
   AND (:kind = '' OR kind = '' OR kind = :kind) AND (:plan = '' OR plan = :plan)
-ORDER BY priority DESC, rank DESC, n LIMIT :limit;
+ORDER BY priority DESC, rank DESC, n LIMIT :limit OFFSET :skip;
 
 -- name: lapsed_tasks
 -- Leases that are over, oldest first.
-SELECT t.id, t.n, t.holder, t.session, t.epoch, t.lease_until, t.ttl_ms, t.attempts, t.claimed_at, t.title, t.created_by, t.plan,
-       t.kind, t.priority, t.rank, t.status, t.assignee, a.name AS holder_name
+SELECT t.id, t.n, t.holder, t.session, t.epoch, t.lease_until, t.ttl_ms, t.attempts, t.renewed_at, t.title, t.created_by, t.plan,
+       t.status, t.assignee, t.why, t.milestone, a.name AS holder_name
 FROM tasks t JOIN agents a ON a.team = t.team AND a.id = t.holder
 WHERE t.team = :team AND t.status = 'in_progress' AND t.lease_until <= :now ORDER BY t.lease_until LIMIT :limit;
+
+-- name: live_leases
+-- Everything held, those that end first first: for a look at whether the holders still live.
+SELECT t.id, t.n, t.holder, t.session, t.epoch, t.lease_until, t.ttl_ms, t.attempts, t.renewed_at, t.title, t.created_by, t.plan,
+       t.status, t.assignee, t.why, t.milestone, a.name AS holder_name
+FROM tasks t JOIN agents a ON a.team = t.team AND a.id = t.holder
+WHERE t.team = :team AND t.status = 'in_progress' AND t.lease_until > :now ORDER BY t.lease_until LIMIT :limit;
 
 -- name: claim_task
 -- Fence of `claim`: pending, or its lease is over; and nobody raised the epoch since it was looked at.
 UPDATE tasks SET status = 'in_progress', holder = :holder, session = :session, epoch = epoch + 1, lease_until = :now + :ttl_ms,
-  ttl_ms = :ttl_ms, claimed_at = :now, attempts = attempts + 1, started = coalesce(started, :at), ended = NULL,
-  assigned_until = NULL
+  ttl_ms = :ttl_ms, renewed_at = :now, attempts = attempts + 1, started = coalesce(started, :at), ended = NULL,
+  assignee = CASE WHEN assigned_until IS NULL THEN assignee END, assigned_until = NULL
 WHERE team = :team AND id = :id AND epoch = :epoch
-  AND (status = 'pending' OR (status = 'in_progress' AND lease_until <= :now));
+  AND (status = 'pending' OR (status = 'in_progress' AND coalesce(lease_until, 0) <= :now));
 
 -- name: renew_task
 -- Fence of `renew`: the holder, under its epoch, while the lease lives.
-UPDATE tasks SET lease_until = :now + :ttl_ms, ttl_ms = :ttl_ms
+UPDATE tasks SET lease_until = :now + :ttl_ms, ttl_ms = :ttl_ms, renewed_at = :now
 WHERE team = :team AND id = :id AND status = 'in_progress' AND holder = :holder AND epoch = :epoch AND lease_until > :now;
 
 -- name: extend_lapsed
@@ -118,8 +137,9 @@ WHERE team = :team AND id = :id AND status = 'in_progress' AND epoch = :epoch AN
 UPDATE tasks SET status = :status WHERE team = :team AND id = :id AND status IN ('blocked', 'pending');
 
 -- name: milestone_done
--- A milestone completes by itself.
-UPDATE tasks SET status = 'completed', ended = :at WHERE team = :team AND id = :id AND milestone = 1 AND status IN ('blocked', 'pending');
+-- A milestone completes by itself; its parts were reviewed, where that was asked.
+UPDATE tasks SET status = 'completed', ended = :at, review = ''
+WHERE team = :team AND id = :id AND milestone = 1 AND status IN ('blocked', 'pending');
 
 -- name: revise_task
 -- What the task says.
@@ -155,23 +175,25 @@ JOIN agents a ON a.team = r.team AND a.id = r.reviewer WHERE r.team = :team AND 
 -- name: judge_task
 -- Fence of `review`: completed under this epoch and waiting for a verdict.
 UPDATE tasks SET status = :status, review = :review, why = :why, rounds = :rounds, assignee = :assignee, assigned_until = :until,
-  ended = CASE WHEN :status = 'completed' THEN ended ELSE NULL END
+  ended = CASE WHEN :status = 'completed' THEN ended END, attempts = CASE WHEN :status = 'completed' THEN attempts ELSE attempts - 1 END
 WHERE team = :team AND id = :id AND epoch = :epoch AND status = 'completed' AND review = 'pending';
-
--- name: held_by
--- What an agent holds.
-SELECT id, title, epoch, lease_until, ttl_ms, session FROM tasks WHERE team = :team AND holder = :agent AND status = 'in_progress'
-ORDER BY n LIMIT 100;
 
 -- name: renew_held
 -- Anything a session does renews what it holds.
-UPDATE tasks SET lease_until = :now + ttl_ms
+UPDATE tasks SET lease_until = :now + ttl_ms, renewed_at = :now
 WHERE team = :team AND holder = :agent AND session = :session AND status = 'in_progress' AND lease_until > :now
   AND lease_until < :now + ttl_ms / 2;
 
+-- name: renew_held_paths
+-- And the paths of what it holds.
+UPDATE reservations SET expires_at = (SELECT t.lease_until FROM tasks t WHERE t.team = reservations.team AND t.id = reservations.task)
+WHERE team = :team AND agent = :agent AND task IN (
+  SELECT id FROM tasks WHERE team = :team AND holder = :agent AND status = 'in_progress' AND renewed_at = :now);
+
 -- name: count_tasks
--- How many tasks stand how.
-SELECT status, count(*) AS times FROM tasks WHERE team = :team AND (:plan = '' OR plan = :plan) GROUP BY status;
+-- How many tasks of a plan stand how; what lapsed is pending.
+SELECT CASE WHEN status = 'in_progress' AND lease_until <= :now THEN 'pending' ELSE status END AS status, count(*) AS times
+FROM tasks WHERE team = :team AND plan = :plan GROUP BY 1;
 
 -- name: new_reservation
 -- A path taken.
@@ -270,6 +292,14 @@ WHERE p.team = :team ORDER BY p.created_at DESC, p.id DESC LIMIT 200;
 -- Fence: a plan ends once.
 UPDATE plans SET status = :status WHERE team = :team AND id = :id AND status = 'active';
 
--- name: plan_awaits_review
--- Completed tasks that no one has judged yet.
-SELECT count(*) AS waiting FROM tasks WHERE team = :team AND plan = :plan AND review = 'pending';
+-- name: reopen_plan
+-- Work was found after all.
+UPDATE plans SET status = 'active' WHERE team = :team AND id = :id AND status = 'completed';
+
+-- name: plan_goes_on
+-- Something of it is neither done nor given up, or no one has judged it yet.
+SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'pending')
+  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'blocked')
+  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'in_progress')
+  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'failed')
+  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND review = 'pending');

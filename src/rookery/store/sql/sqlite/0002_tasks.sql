@@ -19,7 +19,7 @@ CREATE TABLE tasks (
   epoch          INTEGER NOT NULL DEFAULT 0,
   lease_until    INTEGER,
   ttl_ms         INTEGER,
-  claimed_at     INTEGER,
+  renewed_at     INTEGER,                     -- when its holder last took or renewed it
   attempts       INTEGER NOT NULL DEFAULT 0,
   why            TEXT    NOT NULL DEFAULT '', -- the reason someone gave for a block
   review         TEXT    NOT NULL DEFAULT '', -- '', wanted, pending, SHIP, NEEDS_WORK, MAJOR_RETHINK
@@ -40,7 +40,8 @@ CREATE TABLE tasks (
 CREATE INDEX tasks_order ON tasks (team, status, priority DESC, rank DESC, n);
 CREATE INDEX tasks_leases ON tasks (team, lease_until) WHERE status = 'in_progress';
 CREATE INDEX tasks_held ON tasks (team, holder) WHERE status = 'in_progress';
-CREATE INDEX tasks_plan ON tasks (team, plan, n) WHERE plan IS NOT NULL;
+CREATE INDEX tasks_plan ON tasks (team, plan, status) WHERE plan IS NOT NULL;
+CREATE INDEX tasks_judged ON tasks (team, plan) WHERE review = 'pending';
 CREATE INDEX tasks_number ON tasks (team, n);
 
 CREATE TABLE task_deps (
@@ -139,3 +140,28 @@ CREATE TABLE review_items (                   -- what needs a person or an owner
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX review_items_open ON review_items (team, state, created_at);
 CREATE INDEX review_items_ref ON review_items (team, ref);
+
+-- As in the first migration: what a well filled ledger looks like, so that the planner never reads a whole team.
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+  ('tasks', 'sqlite_autoindex_tasks_1', '1000000 100000 1'),
+  ('tasks', 'tasks_order', '1000000 100000 20000 5000 500 1'),
+  ('tasks', 'tasks_leases', '10000 1000 2'),
+  ('tasks', 'tasks_held', '10000 1000 2'),
+  ('tasks', 'tasks_plan', '500000 50000 500 100'),
+  ('tasks', 'tasks_judged', '1000 100 10'),
+  ('tasks', 'tasks_number', '1000000 100000 1'),
+  ('task_deps', 'task_deps', '1000000 100000 2 1'),
+  ('task_deps', 'task_deps_back', '1000000 100000 2 1'),
+  ('task_log', 'task_log', '1000000 100000 5 1'),
+  ('reviews', 'reviews', '100000 10000 2 1'),
+  ('plans', 'plans', '10000 1000 1'),
+  ('spec_claims', 'spec_claims', '10000 1000 100 1'),
+  ('spec_claims', 'spec_claims_agent', '1000 100 1'),
+  ('reservations', 'reservations', '100000 10000 1'),
+  ('reservations', 'reservations_root', '100000 10000 2'),
+  ('reservations', 'reservations_task', '100000 10000 3'),
+  ('reservations', 'reservations_agent', '100000 10000 10'),
+  ('review_items', 'review_items', '100000 10000 1'),
+  ('review_items', 'review_items_open', '100000 10000 100 1'),
+  ('review_items', 'review_items_ref', '100000 10000 2');
+ANALYZE sqlite_schema; -- read by this connection too
