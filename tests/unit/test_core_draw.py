@@ -58,7 +58,7 @@ def hostile() -> list[Node]:
 @given(plans())
 def test_arrows_go_right_and_boxes_keep_their_distance(deps: Deps) -> None:
     result = layered(deps, (), SIZES)
-    at = {place.task: place for place in result.places if place.task}
+    at = {place.task: place for place in result.places if place.task is not None}
     assert set(at) == set(deps)
     assert all(at[dep].column < at[task].column for task in deps for dep in deps[task])
     columns: dict[int, list[layout.Place]] = {}
@@ -66,7 +66,7 @@ def test_arrows_go_right_and_boxes_keep_their_distance(deps: Deps) -> None:
         columns.setdefault(place.column, []).append(place)
     for places in columns.values():
         for upper, lower in pairwise(sorted(places, key=lambda place: place.middle)):
-            heights = (SIZES.box if upper.task else SIZES.lane) + (SIZES.box if lower.task else SIZES.lane)
+            heights = sum(SIZES.lane if place.task is None else SIZES.box for place in (upper, lower))
             assert lower.middle - upper.middle >= heights / 2 + 0.7 * SIZES.gap - 1e-6
     assert all(SIZES.lane / 2 <= place.middle + 1e-6 <= result.height for place in result.places)
 
@@ -115,7 +115,7 @@ def test_beyond_what_can_be_ordered_arrows_go_straight(monkeypatch: pytest.Monke
     monkeypatch.setattr(layout, "_PLACES_LIMIT", 4)
     deps: Deps = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "e": [], "f": ["d", "e"]}
     assert "<path" in draw.svg(nodes_of(deps), deps)
-    assert all(place.task for place in layered(deps, (), SIZES).places)
+    assert all(place.task is not None for place in layered(deps, (), SIZES).places)
 
 
 # --- text -------------------------------------------------------------------------------------------------------------

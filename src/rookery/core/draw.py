@@ -38,7 +38,7 @@ class Paint(NamedTuple):
     ink: str
 
 
-# Soft fills that stay apart in grey print; lines and words of at least 4.5 to 1 on their fill.
+# Soft fills; words have a contrast of at least 4.5 to 1 on them. Icons tell the statuses apart without any colour.
 PAINTS: Mapping[str, Paint] = {
     "blocked": Paint("#f1f5f9", "#94a3b8", "#475569"),
     "pending": Paint("#eff6ff", "#60a5fa", "#1d4ed8"),
@@ -66,11 +66,12 @@ def text(
         steps.setdefault(level, []).append(by_id[id])
     position = {id: place for place, id in enumerate(by_id)}
     wide = min(max(len(one_line(id, 24)) for id in by_id), 24)
+    on_path = frozenset(critical)
     lines: list[str] = []
     for level, members in steps.items():
         lines.append(f"Step {level + 1}")
         for node in sorted(members, key=lambda node: position[node.id]):
-            star = "*" if node.id in critical else " "
+            star = "*" if node.id in on_path else " "
             mark = marks.get(node.status, _UNKNOWN_MARK)
             lines.append(f"{star} {mark} {_row(node, inner[node.id], wide, width - 3 - len(mark))}")
     if critical:
@@ -129,7 +130,7 @@ def _mermaid(label: str) -> str:
 _BOX_WIDTH, _COLUMN_GAP, _MARGIN, _HEADER = 248, 76, 28, 58
 _SIZES = Sizes(box=72.0, gap=20.0, lane=6.0)
 _TITLE_CELLS, _HEADER_CELLS = 31, 34  # how many letters fit, estimated for a wide font; what does not is clipped
-_INK, _PALE, _ARROW, _CRITICAL = "#0f172a", "#64748b", "#94a3b8", "#6d28d9"
+_INK, _PALE, _ARROW, _CRITICAL = "#0f172a", "#5b6879", "#94a3b8", "#6d28d9"
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
@@ -150,6 +151,8 @@ def svg(nodes: Sequence[Node], deps: graph.Deps, critical: Sequence[str] = ()) -
     by_id, inner = _graph(nodes, deps)
     pairs = set(pairwise(critical))
     layout = layered(inner, pairs, _SIZES)
+    on_path = frozenset(critical)
+    boxes = [_box(at, by_id[at.task], at.task in on_path) for at in layout.places if at.task is not None]
     legend, legend_width = _legend(list(by_id.values()), bool(pairs))
     columns_width = layout.columns * (_BOX_WIDTH + _COLUMN_GAP) - _COLUMN_GAP
     width = 2 * _MARGIN + max(columns_width, legend_width)
@@ -168,7 +171,7 @@ def svg(nodes: Sequence[Node], deps: graph.Deps, critical: Sequence[str] = ()) -
             legend,
             f'<g transform="translate({_MARGIN} {_HEADER})">',
             *_arrows(layout, pairs),
-            *(_box(place, by_id[place.task], place.task in critical) for place in layout.places if place.task),
+            *boxes,
             "</g>",
             "</svg>",
             "",
@@ -189,9 +192,9 @@ def _arrows(layout: Layout, pairs: set[tuple[str, str]]) -> Iterator[str]:
     for (start, end), edges in layout.segments.items():
         bold = not pairs.isdisjoint(edges)
         first, last = layout.places[start], layout.places[end]
-        head = f' marker-end="url(#{"critical" if bold else "arrow"})"' if last.task else ""
+        head = f' marker-end="url(#{"critical" if bold else "arrow"})"' if last.task is not None else ""
         pieces[bold][f'<path d="{_curve(first, last)}"{head}/>'] = None
-        if not last.task:
+        if last.task is None:
             pieces[bold][f'<path d="M{_left(last):g} {_n(last.middle)}h{_BOX_WIDTH}"/>'] = None
     for bold, colour, thick in ((False, _ARROW, 1.4), (True, _CRITICAL, 2.6)):
         if pieces[bold]:
@@ -202,7 +205,7 @@ def _arrows(layout: Layout, pairs: set[tuple[str, str]]) -> Iterator[str]:
 
 def _curve(first: Place, last: Place) -> str:
     """From the right side of one place to the left side of the other."""
-    start, end = _left(first) + _BOX_WIDTH, _left(last) - (1 if last.task else 0)
+    start, end = _left(first) + _BOX_WIDTH, _left(last) - (0 if last.task is None else 1)
     bend = (end - start) * 0.5
     a, b = _n(first.middle), _n(last.middle)
     return f"M{start:g} {a}C{start + bend:g} {a} {end - bend:g} {b} {end:g} {b}"

@@ -15,7 +15,7 @@ from rookery.core import graph
 Edge = tuple[str, str]  # (what must be done first, what waits for it)
 
 # More places than this and ordering them takes longer than anyone wants to wait; then arrows go straight.
-_PLACES_LIMIT = 20_000
+_PLACES_LIMIT = 8_000
 _SWEEPS = 12
 _SLACK = 1.1  # of the longest column, for arrows to be straight
 
@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 class Place(NamedTuple):
     column: int
     middle: float
-    task: str  # "" where an arrow passes
+    task: str | None  # None where an arrow passes
 
 
 class Layout(NamedTuple):
@@ -43,7 +43,8 @@ def layered(deps: graph.Deps, keep: Iterable[Edge], sizes: Sizes) -> Layout:
     """`keep` are arrows that are drawn even if they follow from others."""
     columns = _columns(deps)
     work = _Work(deps, columns)
-    for edge in _essential(deps, set(keep)):
+    # Short ones first: if there is not room for all, it is the longest that go straight.
+    for edge in sorted(_essential(deps, set(keep)), key=lambda edge: columns[edge[1]] - columns[edge[0]]):
         work.route(edge)
     rows = work.rows()
     work.untangle(rows)
@@ -94,9 +95,9 @@ class _Work:
     """Places are numbers: first the tasks, as they are listed, then those that arrows pass through."""
 
     def __init__(self, deps: graph.Deps, columns: Mapping[str, int]) -> None:
-        self.task = list(deps)
-        self.column = [columns[task] for task in self.task]
-        self.number = {task: i for i, task in enumerate(self.task)}
+        self.task: list[str | None] = list(deps)
+        self.column = [columns[task] for task in deps]
+        self.number = {task: i for i, task in enumerate(deps)}
         self.passing: dict[tuple[bool, str, int], int] = {}
         self.load: dict[int, int] = {}  # how many arrows use a place
         self.segments: dict[tuple[int, int], list[Edge]] = {}
@@ -120,7 +121,7 @@ class _Work:
         at_end = self.into[edge[1]] > self.out[edge[0]]
         found = self.passing.setdefault((at_end, edge[at_end], column), len(self.task))
         if found == len(self.task):
-            self.task.append("")
+            self.task.append(None)
             self.column.append(column)
         return found
 
@@ -203,14 +204,14 @@ class _Heights:
         return _mean([self.middles[other] for other in near], self.middles[place])
 
     def _half(self, place: int) -> float:
-        return (self.sizes.box if self.work.task[place] else self.sizes.lane) / 2
+        return (self.sizes.lane if self.work.task[place] is None else self.sizes.box) / 2
 
     def _stacked(self, row: Sequence[int]) -> list[float]:
         """Where the middles of a column are, from that of the first, if it is packed."""
         task, gap = self.work.task, self.sizes.gap
         offsets = [0.0]
         for upper, lower in pairwise(row):
-            between = gap if task[upper] and task[lower] else gap * 0.75
+            between = gap * 0.75 if None in (task[upper], task[lower]) else gap
             offsets.append(offsets[-1] + self._half(upper) + between + self._half(lower))
         return offsets
 
@@ -235,7 +236,7 @@ class _Heights:
             self.middles[place] = min(max(start, highest), lowest) + offset
 
     def _weight(self, place: int) -> int:
-        return 1 if self.work.task[place] else 1 + 2 * self.work.load[place]
+        return 1 + 2 * self.work.load[place] if self.work.task[place] is None else 1
 
 
 def _mean(values: Sequence[float], default: float) -> float:

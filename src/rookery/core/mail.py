@@ -9,7 +9,7 @@ A delivery is one message in one mailbox. Its life:
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import errors, text
 
@@ -63,6 +63,9 @@ STEPS: Mapping[str, tuple[frozenset[State], State]] = {
     "archive": (frozenset((State.READ, State.COMPLETED, State.FAILED, State.EXPIRED)), State.ARCHIVED),
 }
 EXPIRING = frozenset((State.UNREAD, State.READ))
+
+# A reader may stand deep in a program of its own when it parses a payload, and Python's stack has an end.
+NESTING = 100
 
 
 def parse_type(word: str) -> tuple[Type, str]:
@@ -235,7 +238,18 @@ def as_json(value: Any, what: str) -> str:
             f"{what.capitalize()} can not be written as JSON: {error}.",
             "Use plain objects, lists, strings and numbers.",
         ) from None
+    if written.count("{") + written.count("[") > NESTING and _is_deeper(value, NESTING):
+        raise errors.BadInput(
+            f"{what.capitalize()} has more than {NESTING} levels.", "Send it as text, or as a file with --attach."
+        )
     return text.check_text(written, what)
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if isinstance(value, Mapping):
+        value = list(cast("Mapping[Any, Any]", value).values())
+    inner = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else ()
+    return levels < 0 or any(_is_deeper(each, levels - 1) for each in inner)
 
 
 def budget_refusal(coordination: str, sent: int, wanted: int) -> errors.BudgetSpent | None:
