@@ -31,10 +31,10 @@ def make(
             raise errors.BadInput(
                 "An agent of a team is {id, role, model}.", 'For example {"id": "ada", "role": "dev"}.'
             )
-        role = str(given.get("role") or "")
+        role = names.check_name(str(given["role"])) if given.get("role") else ""
         agent = tx.find_agent(names.check_new_name(given["id"])) or tx.make_agent(given["id"], role=role)
         if role and agent["role"] != role:
-            tx.run("set_role", id=agent["id"], role=names.check_name(role))
+            tx.run("set_role", id=agent["id"], role=role)
     return _card(tx) | {"created": made}
 
 
