@@ -22,7 +22,8 @@ PATIENCE_S = 60.0  # a child that says nothing for so long hangs
 
 def environment(**more: str) -> dict[str, str]:
     """What a child sees: the way to programs and to this repository, and nothing of the person who runs the tests."""
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **more}
+    way = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
+    return {"PATH": os.environ["PATH"], "PYTHONPATH": way, "PYTHONWARNINGS": "error", **more}
 
 
 class Silent(AssertionError):
