@@ -56,7 +56,7 @@ def test_a_sweep_writes_down_what_expired_once(stage: Stage) -> None:
     sent = stage.send("ada", ["bob", "cat"], "x", expires=stage.clock.wall + MINUTE)
     stage.clock.pass_time(MINUTE)
     assert stage.call("sweep")["expired"] == 2
-    assert stage.call("sweep") == {"expired": 0, "stuck": 0, "removed": 0, "events": 0}
+    assert not any(stage.call("sweep").values())
     told = stage.call("receipts", id=sent["id"])["recipients"]
     assert [[receipt["stage"] for receipt in each["receipts"]] for each in told] == [["accepted", "expired"]] * 2
 

@@ -64,7 +64,7 @@ def test_a_task_as_it_is_shown(stage: Stage) -> None:
         ({"resources": [f"f{n}" for n in range(101)]}, "BAD_INPUT"),
         ({"max_tokens": 0}, "BAD_INPUT"),
         ({"description": "x" * 2_000_000}, "TOO_LARGE"),
-        ({"key": "k" * 201}, "BAD_INPUT"),
+        ({"key": "k" * 201}, "TOO_LARGE"),
     ],
 )
 def test_bad_input_leaves_nothing_behind(stage: Stage, args: dict[str, Any], code: str | None) -> None:

@@ -32,7 +32,9 @@ def remember(tx: Tx, agent: Row, key: str, args: Mapping[str, Any], result: Mapp
 
 def checked(key: str) -> str:
     if len(key) > KEY_LIMIT:
-        raise errors.TooLarge(f"The key has {len(key)} characters; {KEY_LIMIT} are allowed.", "A UUID will do.")
+        raise errors.TooLarge(
+            f"The key has {len(key)} characters; {KEY_LIMIT} are allowed.", "A UUID will do.", http=422
+        )
     return text.check_text(key, "the key")
 
 

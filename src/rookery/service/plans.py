@@ -18,7 +18,7 @@ def new(
     goal: Annotated[str, Arg("what shall be reached", positional=True)],
     *,
     tasks: Annotated[
-        list[dict[str, Any]] | None, Arg("the tasks: id, title, deps, resources, kind ...", hidden=True)
+        list[dict[str, Any]] | None, Arg("the tasks: id, title, deps, resources, kind and more", hidden=True)
     ] = None,
     spec: Annotated[str, Arg("the plan's document, in Markdown", flag="-m")] = "",
     advisory: Annotated[bool, Arg("dependencies advise, they do not bind")] = False,

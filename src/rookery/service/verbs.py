@@ -73,7 +73,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("context", "mailbox.context", "Waiting mail as text for an agent's prompt", writes=False),
     Verb("search", "mailbox.search", "Find messages by their words", writes=False),
     # tasks
-    Verb("task.add", "tasks.add", "Add a task"),
+    Verb("task.add", "tasks.add", "Add a task to the team's list"),
     Verb("task.list", "tasks.listed", "Tasks in the order they were made", writes=False),
     Verb("task.show", "tasks.show", "Everything about one task", writes=False),
     Verb("task.claim", "leases.claim", "Take a task: exactly one holds it"),
