@@ -86,7 +86,7 @@ def send_numbered(home: str, name: str, to: str, count: int, seed: int) -> None:
     """Messages 0, 1, 2 ... under a calendar that jumps."""
     found = open_house(cwd="/", environ={"ROOK_HOME": home, "HOME": "/x"}, team=TEAM)
     found.clock = JumpingClock(seed)
-    team = Team(found.client, found.caller(), process=process.identify(os.getpid()))
+    team = Team(found.client, found.caller(), another=lambda: found.client, process=process.identify(os.getpid()))
     me = team.join(name)
     say("ready")
     hear()

@@ -78,6 +78,7 @@ def conduct(home: str, cycles: int, writers: int, longest_ms: float, seed: int, 
     here = home
     for cycle in range(cycles):
         if cycle % new_home_every == 0:  # so that some die while they make the database
+            say(cycle)  # still at it
             here = f"{home}/{cycle}"
             sent.clear()
             acked.clear()

@@ -26,14 +26,19 @@ PUBLIC = words("""
 """)
 
 VERBS = words("""
-    join leave rename status heartbeat activity who whois
-    send broadcast reply handoff escalate escalations inbox read ack archive thread receipts pending context search
-    feed events
-    health stats sweep export_mail import_mail
+    join leave rename status heartbeat activity who whois send broadcast reply handoff escalate escalations
+    inbox read ack archive thread receipts pending context search task.add task.list task.show task.claim
+    task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel task.unblock
+    task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
+    plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
+    thread.search thread.link can-write team.list team.show team.new notices feed events health stats sweep due
+    settle export_mail import_mail
 """)
 
 READS = words("""
-    who whois escalations inbox thread receipts pending context search feed events health stats export_mail
+    who whois escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
+    plan.show plan.graph thread.list thread.tail thread.search can-write team.list team.show notices feed events
+    health stats due export_mail
 """)
 
 HANDLES = {

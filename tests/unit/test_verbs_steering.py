@@ -411,6 +411,7 @@ def test_an_assignment_outlasts_a_review(stage: Stage) -> None:
 
 def test_the_third_time_the_owner_is_asked(stage: Stage) -> None:
     id = add(stage, "Work", "cat", review=True)
+    card: dict[str, Any] = {}
     for turn in range(3):
         finish(stage, id)
         card = review(stage, id, "NEEDS_WORK", feedback=f"no. {turn}")

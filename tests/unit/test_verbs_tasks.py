@@ -108,7 +108,8 @@ def test_lists(stage: Stage) -> None:
     assert ([t["id"] for t in page["tasks"]], page["next"]) == (ids[:2], 2)
     assert listed(after=2, limit=2) == ids[2:4]
     assert stage.call("task.list", after=4)["next"] is None
-    for wrong in ({"limit": 0}, {"limit": 10_000}, {"status": "open"}):
+    nonsense: list[dict[str, Any]] = [{"limit": 0}, {"limit": 10_000}, {"status": "open"}]
+    for wrong in nonsense:
         assert isinstance(stage.refused("task.list", **wrong), errors.BadInput)
 
 
@@ -452,6 +453,7 @@ def test_only_a_process_of_this_machine_is_looked_at(stage: Stage, who: str) -> 
 
 def test_a_lapse_counts_as_an_attempt_and_the_fifth_asks_its_owner(stage: Stage) -> None:
     id = add(stage, "Hard", "bob")
+    epoch = 0
     for attempt in range(1, 6):
         assert status(stage, id) == ["pending"]
         epoch = claim(stage, "ada", id)
