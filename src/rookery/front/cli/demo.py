@@ -79,7 +79,7 @@ def _watch(stage: Desk, crew: dict[str, Child]) -> Iterator[dict[str, Any]]:
                 yield event
                 if event["type"] == "escalation.open":
                     _answer(stage)
-                ended = event["type"] == "message" and event["target"].startswith("broadcast:")
+                ended = ended or (event["type"] == "message" and event["target"].startswith("broadcast:"))
 
 
 def _answer(stage: Desk) -> None:
