@@ -10,7 +10,7 @@ from rookery.service.verbs import Parameter, Verb, parameters
 
 from .call import Call
 
-STDIN_ARGUMENTS = ("body", "notes")
+STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec")
 
 
 class Extra(NamedTuple):
