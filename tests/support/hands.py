@@ -215,3 +215,40 @@ def _spoil(spoil: list[list[str]], lawless: bool) -> None:
     queries.load = lambda dialect: text  # type: ignore[assignment]
     if lawless:
         tasks.claim_refusal = lambda *args, **kwargs: None  # type: ignore[assignment]
+
+
+# --- forking (tests/unit/test_client_leases.py) -----------------------------------------------------------------------
+
+
+def fork_with_a_lease(home: str, mine: str, other: str) -> None:
+    """Fork while a lease is held and renewed. The child's copy is dead; a lease of the child's own is renewed."""
+    with house(home) as team:
+        me = team.join("parent")
+        with me.claim(mine, ttl_ms=300) as lease:
+            pid = os.fork()
+            if pid == 0:
+                say({"copy": _dead(lease)})
+                with house(home) as again, again.join("child").claim(other, ttl_ms=300) as own:
+                    say({"renewed": _renewed(own)})
+                    own.complete("by the child")
+                os._exit(0)
+            assert os.waitpid(pid, 0)[1] == 0
+            say({"parent": _renewed(lease)})
+            lease.complete("by the parent")
+
+
+def _dead(lease: Any) -> str:
+    try:
+        lease.renew()
+    except errors.RookError as error:
+        return error.code
+    return "alive"
+
+
+def _renewed(lease: Any) -> bool:
+    """Wait for the background to move its end, twice."""
+    for _ in range(2):
+        before = lease.trusted_until
+        while lease.trusted_until == before:
+            lease.check()
+    return True

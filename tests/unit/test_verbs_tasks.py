@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from rookery.core import errors
+from rookery.core import errors, patterns
+from rookery.service import held
+from rookery.service.tx import Tx
+from rookery.store.port import Transaction
+from rookery.store.sqlite import SqliteTransaction
 from tests.support.chores import TTL, add, best, claim, done, finish, items, reserved, show, status, stop
 from tests.support.stage import HOUR, MINUTE, SECOND, Stage
 
@@ -751,6 +755,31 @@ def test_paths_live_exactly_as_long_as_the_lease(stage: Stage) -> None:
     claim(stage, "bob", second)
     assert stage.subjects("ada") == [f"Lease lost: {first} Do it"], "its claim went with its paths"
     assert stage.refused("task.done", "ada", id=first, epoch=epoch).code == "LEASE_EXPIRED"
+
+
+@pytest.mark.parametrize("state", ["running", "stopped", "dead"])
+def test_looking_at_paths_writes_nothing(stage: Stage, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook asks before every edit, in a read."""
+    claim(stage, "ada", add(stage, resources=["src/"]))
+    stop(stage, "ada", state)
+
+    def held_by() -> str | None:
+        def ask(db: Transaction) -> str | None:
+            tx = Tx(db, stage.caller("bob"), stage)
+            other = held.conflict(tx, patterns.parse("src/x.py"), tx.me()["id"])
+            return other["name"] if other else None
+
+        return stage.store.read(stage.team, ask)
+
+    def forbidden(*_args: object, **_params: object) -> int:
+        raise AssertionError("a read that writes")
+
+    monkeypatch.setattr(SqliteTransaction, "run", forbidden)
+    assert held_by() == (None if state == "dead" else "ada")
+    stage.clock.pass_time(TTL)
+    assert held_by() == ("ada" if state == "running" else None)
+    stage.clock.pass_time(5 * TTL)
+    assert held_by() is None
 
 
 # --- claims in outside documents -------------------------------------------------------------------------------------

@@ -157,9 +157,13 @@ class _Renewer:
     def _run(self) -> None:
         while True:
             with self._changed:
+                used = set(self._leases.values())
+            for another in self._clients.keys() - used:  # only this thread opens and closes them
+                self._clients.pop(another).close()
+            with self._changed:
                 due = min((lease.due_at() for lease in self._leases), default=None)
                 wait = None if due is None else due - time.monotonic()
-                if wait is None or wait > 0:
+                if (wait is None and not self._clients) or (wait is not None and wait > 0):
                     self._changed.wait(wait)
                     continue
                 now = time.monotonic()

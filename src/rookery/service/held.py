@@ -55,24 +55,24 @@ def session_of(agent: Row) -> str | None:
 
 
 def conflict(tx: Tx, pattern: patterns.Pattern, agent: int) -> Row | None:
-    """Someone else's live exclusive reservation that overlaps. Roots narrow the search; core decides.
+    """Someone else's live exclusive reservation that overlaps. It only looks, so that a read may ask."""
+    return next((row for row in _others(tx, pattern, agent) if holds(tx, row)), None)
 
-    A reservation that came with a claim lives exactly as long as the claim does."""
+
+def _others(tx: Tx, pattern: patterns.Pattern, agent: int) -> list[Row]:
+    """What others reserved that overlaps, live or not. Roots narrow the search; core decides."""
     root = patterns.root(pattern)
     near = [row for above in patterns.lineage(root) for row in tx.all("reservations_at", root=above)]
     low = f"{root}/" if root else ""
     near += tx.all("reservations_below", low=low, high=f"{root}0" if root else "\U0010ffff")
-    for row in near:
-        mine = row["agent"] == agent
-        if not mine and patterns.overlap(pattern, patterns.parse(row["pattern"])) and _holds(tx, row):
-            return row
-    return None
+    return [row for row in near if row["agent"] != agent and patterns.overlap(pattern, patterns.parse(row["pattern"]))]
 
 
-def _holds(tx: Tx, row: Row) -> bool:
+def holds(tx: Tx, row: Row) -> bool:
+    """Does a reservation still keep others out? One that came with a claim lives exactly as long as the claim does."""
     if row["task"]:
-        task = settle(tx, find(tx, row["task"]))
-        return task["status"] == tasks.Status.IN_PROGRESS and task["epoch"] == row["epoch"]
+        task = find(tx, row["task"])
+        return task["epoch"] == row["epoch"] and _stands(tx, task)
     state = tx.liveness(row)
     if row["expires_at"] > tx.now:
         return state is not presence.Liveness.DEAD
@@ -84,6 +84,9 @@ def take_paths(tx: Tx, task: Row, agent: Row, epoch: int, until: int) -> None:
     """All of a task's resources or none; a conflict names its holder."""
     for written in json.loads(task["resources"]):
         pattern = patterns.parse(written)
+        for row in _others(tx, pattern, agent["id"]):
+            if row["task"]:  # whoever lost its paths has lost its task, and is told so
+                settle(tx, find(tx, row["task"]))
         other = conflict(tx, pattern, agent["id"])
         if other is not None:
             raise errors.Refused(
@@ -115,14 +118,14 @@ def settle(tx: Tx, row: Row) -> Row:
     """A task as it stands now: a lapsed lease is extended if its holder's process runs, otherwise written down."""
     if row["status"] != tasks.Status.IN_PROGRESS:
         return row
-    lapsed = row["lease_until"] <= tx.now
-    dead = _holder(tx, row)[1] is presence.Liveness.DEAD
-    if not lapsed and not dead:
-        return row
-    if dead or not extend(tx, row):
+    if _stands(tx, row):
+        if row["lease_until"] > tx.now:
+            return row
+        extend(tx, row)
+    else:
         full = tx.one("task", id=row["id"])
         assert full is not None
-        lapse(tx, full, "its process is gone" if dead else "its lease ran out")
+        lapse(tx, full, "its lease ran out" if row["lease_until"] <= tx.now else "its process is gone")
     return find(tx, row["id"])
 
 
@@ -134,14 +137,23 @@ def settle_all(tx: Tx, limit: int) -> int:
 
 def extend(tx: Tx, row: Row) -> bool:
     """A lapsed lease goes on while its holder's process runs here, up to a limit after it was last renewed."""
-    holder, state = _holder(tx, row)
-    limit = row["renewed_at"] + MAX_EXTENSIONS * row["ttl_ms"]
-    if holder is None or not _is_local(tx, holder) or state is not presence.Liveness.LIVE or tx.now >= limit:
+    if not _stands(tx, row):
         return False
-    until = min(tx.now + row["ttl_ms"], limit)
+    until = min(tx.now + row["ttl_ms"], row["renewed_at"] + MAX_EXTENSIONS * row["ttl_ms"])
     tx.run("extend_lapsed", id=row["id"], epoch=row["epoch"], until=until)
     tx.run("renew_task_reservations", task=row["id"], until=until)
     return True
+
+
+def _stands(tx: Tx, row: Row) -> bool:
+    """Is it held: by a lease that lives and whose holder is not dead, or one that would be extended?"""
+    if row["status"] != tasks.Status.IN_PROGRESS:
+        return False
+    holder, state = _holder(tx, row)
+    if row["lease_until"] > tx.now:
+        return state is not presence.Liveness.DEAD
+    limit = row["renewed_at"] + MAX_EXTENSIONS * row["ttl_ms"]
+    return holder is not None and _is_local(tx, holder) and state is presence.Liveness.LIVE and tx.now < limit
 
 
 def _is_local(tx: Tx, session: Row) -> bool:
