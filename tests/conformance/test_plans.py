@@ -14,10 +14,13 @@ STATEMENTS = queries.load("sqlite")
 # Statements that are about the whole team, by their purpose: statistics, upkeep, lists of agents.
 WHOLE_TEAM = {
     "agent_names", "agent_roles", "agents_expected", "busiest_senders", "candidates_for_role", "count_mail",
-    "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "stuck_candidates",
-    "sweep_idempotency", "thread_people",
+    "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "spec_claims",
+    "stuck_candidates", "sweep_idempotency", "thread_people",
 }  # fmt: skip
-LARGE = {"deliveries", "events", "messages", "receipts", "sessions"}
+LARGE = {
+    "deliveries", "events", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
+    "task_deps", "task_log", "tasks",
+}  # fmt: skip
 WALK = re.compile(r"^(SCAN \w+|SEARCH \w+ .*\(team=\?\))")
 
 
