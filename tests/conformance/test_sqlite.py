@@ -80,6 +80,7 @@ def next_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def add_migration(folder: Path, text: str) -> int:
     number = len(list(folder.glob("*.sql"))) + 1
     (folder / f"{number:04d}_tomorrow.sql").write_text(text)
+    queries._names.cache_clear()  # the program reads its own text once
     return number
 
 

@@ -5,15 +5,15 @@ and wins.
 """
 
 import os
+from functools import cache
 
 _HERE = os.path.join(os.path.dirname(__file__), "sql")
 
 
 def load(dialect: str) -> dict[str, str]:
     """All statements for a dialect, by name."""
-    shared = sorted(f for f in os.listdir(_HERE) if f.endswith(".sql") and f != f"{dialect}.sql")
-    others = [f for f in shared if f[:-4] not in ("sqlite", "postgres")]
-    own = [f"{dialect}.sql"] if os.path.exists(os.path.join(_HERE, f"{dialect}.sql")) else []
+    others = [f for f in _names(_HERE) if f[:-4] not in ("sqlite", "postgres")]
+    own = [f for f in _names(_HERE) if f == f"{dialect}.sql"]
     statements: dict[str, str] = {}
     for file in others:
         for name, text in parse(_read(file)):
@@ -37,8 +37,7 @@ def parse(text: str) -> list[tuple[str, str]]:
 def migrations(dialect: str) -> list[tuple[int, str, str]]:
     """(number, name, text), in order; the numbers have no gaps."""
     folder = os.path.join(_HERE, dialect)
-    files = sorted(f for f in os.listdir(folder) if f.endswith(".sql"))
-    steps = [(int(f[:4]), f[5:-4], os.path.join(dialect, f)) for f in files]
+    steps = [(int(f[:4]), f[5:-4], os.path.join(dialect, f)) for f in _names(folder)]
     if [n for n, _, _ in steps] != list(range(1, len(steps) + 1)):
         raise ValueError(f"migrations of {dialect} are not numbered 1..{len(steps)}")
     return [(number, name, _read(file)) for number, name, file in steps]
@@ -46,9 +45,20 @@ def migrations(dialect: str) -> list[tuple[int, str, str]]:
 
 def latest(dialect: str) -> int:
     """The newest schema this program knows, without reading the files."""
-    return sum(1 for f in os.listdir(os.path.join(_HERE, dialect)) if f.endswith(".sql"))
+    return len(_names(os.path.join(_HERE, dialect)))
 
 
 def _read(file: str) -> str:
-    with open(os.path.join(_HERE, file), encoding="utf-8") as handle:
+    return _text(os.path.join(_HERE, file))
+
+
+@cache
+def _text(path: str) -> str:
+    """The program's own text: read once, whatever becomes of the process's rights afterwards."""
+    with open(path, encoding="utf-8") as handle:
         return handle.read()
+
+
+@cache
+def _names(folder: str) -> tuple[str, ...]:
+    return tuple(sorted(name for name in os.listdir(folder) if name.endswith(".sql")))
