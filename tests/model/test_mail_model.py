@@ -405,6 +405,7 @@ SPOILT = [
     ("inbox_filtered", "m.seq > :after", "m.seq >= :after"),
     ("pending_counts", "AND (expires_at IS NULL OR expires_at > :now)", ""),
     ("present", "AND (d.expires_at IS NULL OR d.expires_at > :now)", ""),
+    ("delivery_archive", "'completed', ", ""),
     ("thread_messages", "ORDER BY seq DESC", "ORDER BY seq"),
     ("expire_delivery", "expires_at <= :now", "expires_at < :now"),
     ("removable_messages", "r.thread = m.thread", "r.thread = m.id AND r.n > m.n"),

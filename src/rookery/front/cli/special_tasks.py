@@ -1,5 +1,6 @@
 """Task and plan commands that are more than one call: claims in outside documents, plans from files."""
 
+import json
 import os
 from typing import Any
 
@@ -72,21 +73,19 @@ def _parse(path: str, written: str) -> tuple[str, list[plans.PlanTask], list[pla
 
 def _load(path: str, written: str) -> Any:
     try:
-        if path.endswith((".yaml", ".yml")):
-            import yaml
-
-            return yaml.safe_load(written)
-        import json
-
-        return json.loads(written)
+        return _yaml(written) if path.endswith((".yaml", ".yml")) else json.loads(written)
     except (ValueError, RecursionError) as error:
-        raise errors.BadInput(
-            f"{path} can not be read: {error}.", "JSON, YAML or a Markdown checklist (.md)."
-        ) from None
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] != "yaml":
-            raise
-        raise errors.BadInput(f"{path} is no YAML: {error}.", "JSON, YAML or a Markdown checklist (.md).") from None
+        hint = "JSON, YAML or a Markdown checklist (.md)."
+        raise errors.BadInput(f"{path} can not be read: {error}.", hint) from None
+
+
+def _yaml(written: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(written)
+    except yaml.YAMLError as error:
+        raise ValueError(f"it is no YAML: {error}") from None
 
 
 def graph(desk: Desk, read: dict[str, Any]) -> Reply:
