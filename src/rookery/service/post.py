@@ -200,11 +200,12 @@ def _draft(
     if expires is not None and expires > times.LAST_MS:
         raise errors.BadInput("The message would expire after the year 9999.", "Leave it out.", code="BAD_TIME")
     until = None if expires is None else tx.now + (expires - tx.wall)
-    return mail.draft(
+    written = mail.draft(
         type=type, priority=priority, subject=subject, body=body, payload=payload or {}, context=context or {},
         attachments=attachments or [], tags=tags or [], asks=asks, now=tx.now, limit=tx.settings["mail.body_limit"],
         expires_at=None if stale else until,
-    )._replace(expires_at=until)  # fmt: skip
+    )  # fmt: skip
+    return written._replace(expires_at=until) if stale else written
 
 
 def deliver(

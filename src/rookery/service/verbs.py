@@ -154,9 +154,14 @@ def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+@cache
+def _by_name(function: Callable[..., Any]) -> dict[str, Parameter]:
+    return {parameter.name: parameter for parameter in parameters(function)}
+
+
 def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
     """Refuse unknown, missing and wrongly typed arguments with a sentence, whichever door they came through."""
-    known = {p.name: p for p in parameters(function)}
+    known = _by_name(function)
     for name, value in args.items():
         if name not in known:
             hint = names.did_you_mean(name, known) or f"It takes {', '.join(known) or 'none'}."
