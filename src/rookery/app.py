@@ -161,7 +161,7 @@ def open_guests(own: House, queue: "QueuedClient") -> Callable[..., House]:
                 f"This daemon keeps {own.places.store}.", "Do it in a process of its own.", code="OTHER_STORE"
             )
         if all(house.settings[name] == own.settings[name] for name in PATIENCE):
-            house.bell = own.bell
+            house.bell, house.clock = own.bell, own.clock
             house.client = TeamOfQueue(queue, house.team, house)
         return house  # with patience of its own it has a connection of its own, closed with it
 
