@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 QUICK_READ_S = 0.02  # as long as a read may keep a resident process from everything else
 KNOWN_TEAMS = 1000
+PATIENCE = ("store.busy_s", "store.read_s")  # settings that a connection is opened with
 
 
 class TeamDirectory:
@@ -147,6 +148,24 @@ def open_queue(house: House) -> "QueuedClient":
 
     stores = Stores(house.new_store(), house.new_store(QUICK_READ_S), house.new_store)
     return QueuedClient(stores, house.bell, _worlds(house))
+
+
+def open_guests(own: House, queue: "QueuedClient") -> Callable[..., House]:
+    """Opens houses for callers of a resident process: their folder, settings and team; its ledger and bell."""
+    from rookery.client.queued import TeamOfQueue
+
+    def opened(*, cwd: str, environ: Mapping[str, str], team: str | None = None) -> House:
+        house = open_house(cwd=cwd, environ=environ, team=team)
+        if house.remote is not None or house.places.store != own.places.store:
+            raise errors.Refused(
+                f"This daemon keeps {own.places.store}.", "Do it in a process of its own.", code="OTHER_STORE"
+            )
+        if all(house.settings[name] == own.settings[name] for name in PATIENCE):
+            house.bell, house.clock = own.bell, own.clock
+            house.client = TeamOfQueue(queue, house.team, house)
+        return house  # with patience of its own it has a connection of its own, closed with it
+
+    return opened
 
 
 def _worlds(house: House) -> Callable[[str], House]:

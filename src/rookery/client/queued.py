@@ -161,9 +161,10 @@ class QueuedClient:
         return result
 
     def read_in_pool(self, team: str, deed: Deed) -> "Future[Any]":
-        return self._pool.submit(self._read_slowly, team, deed)
+        return self._pool.submit(self.read_here, team, deed)
 
-    def _read_slowly(self, team: str, deed: Deed) -> Any:
+    def read_here(self, team: str, deed: Deed) -> Any:
+        """By the calling thread, which has the time, on a connection that it keeps."""
         result = self._own_store().read(team, deed.work)
         self.slow_reads += 1
         self._after_read(team, deed)
@@ -190,14 +191,20 @@ class QueuedClient:
 
 
 class TeamOfQueue:
-    """One team of it, as any other client: for what in the resident process is written against the port."""
+    """One team of it, as any other client: for what in the resident process is written against the port.
 
-    def __init__(self, queued: QueuedClient, team: str) -> None:
+    `world` is where the settings come from, if not from the resident process.
+    """
+
+    def __init__(self, queued: QueuedClient, team: str, world: World | None = None) -> None:
         self.team = team
         self._queued = queued
+        self._world = world
 
     def call(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
-        return self._queued.submit(self.team, verb, args, caller).result()
+        queued = self._queued
+        deed = Deed(verb, args, caller, self._world) if self._world else queued.deed(self.team, verb, args, caller)
+        return queued.write(self.team, deed).result() if deed.writes else queued.read_here(self.team, deed)
 
     def listen(self, name: str) -> Listener:
         return self._queued.bell.listen(self.team, name)

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from rookery.core.errors import BadInput, StoreFull, StoreReadOnly, StoreUnusable, TooLarge, Unreachable
 
 READ_CHUNK = 1 << 16
+_kept_closed: list[str] = []
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -33,8 +34,28 @@ def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
         raise refusal(path, error) from error
 
 
+@contextmanager
+def kept_closed(*paths: str) -> Generator[None]:
+    """H39: whoever closes a descriptor of the database drops the locks that SQLite has on it in the same process."""
+    _kept_closed.extend(paths)
+    try:
+        yield
+    finally:
+        for path in paths:
+            _kept_closed.remove(path)
+
+
+def check_may_open(path: str) -> None:
+    """By what it leads to: a process that reads files for others may be shown a link to its own database."""
+    for other in _kept_closed:
+        with suppress(OSError, ValueError):
+            if os.path.samefile(path, other):
+                raise BadInput(f"{path} is the ledger itself.", "Name another file.", code="UNREADABLE_FILE", path=path)
+
+
 def read_limited(path: str, limit: int) -> bytes:
     """The whole of a file of at most `limit` bytes."""
+    check_may_open(path)
     try:
         # Non-blocking, so that a named pipe in the place of the file does not hold us for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -127,6 +148,15 @@ def free_bytes(folder: str) -> int:
 
 def size(path: str) -> int:
     return os.stat(path).st_size
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Which file this is, whatever its name; nothing if there is none."""
+    try:
+        seen = os.stat(path)
+    except OSError:
+        return 0, 0
+    return seen.st_dev, seen.st_ino
 
 
 @contextmanager

@@ -126,6 +126,19 @@ def _visible(pid: int) -> _Look | None:
         return None
 
 
+def sees_the_same(pid: int) -> bool:
+    """Do paths and pids mean to that process what they mean to this one? A sandbox has mounts and pids of its own."""
+    try:
+        return _view(str(pid)) == _view("self")
+    except OSError:
+        return False
+
+
+def _view(pid: str) -> tuple[object, ...]:
+    root = os.stat(f"{PROC}/{pid}/root")
+    return os.readlink(f"{PROC}/{pid}/ns/mnt"), os.readlink(f"{PROC}/{pid}/ns/pid"), root.st_dev, root.st_ino
+
+
 # --- what a session is bound to ---------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ class Numbers:
         self.requests: Counter[tuple[str, str, int]] = Counter()
         self.seconds: Counter[str] = Counter()
         self.swept = 0
+        self.commands = 0
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         self.requests[method, route, status] += 1
@@ -34,6 +35,7 @@ def text(numbers: Numbers, queue: "QueuedClient", waiting: int) -> str:
         *_family("rook_reads_total", "counter", "Reads, by where they ran.", [
             ('{where="inline"}', queue.quick_reads), ('{where="pool"}', queue.slow_reads),
         ]),
+        *_family("rook_commands_total", "counter", "Commands run for other processes.", [("", numbers.commands)]),
         *_family("rook_sweeps_total", "counter", "Sweeps that had something to do.", [("", numbers.swept)]),
         *_family("rook_waiting", "gauge", "Requests that wait for something to happen.", [("", waiting)]),
         *_family("rook_up_seconds", "gauge", "How long the daemon runs.", [("", round(monotonic() - numbers.started))]),

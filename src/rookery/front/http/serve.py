@@ -14,7 +14,8 @@ import uvicorn
 from rookery import app
 from rookery.core import errors, names
 from rookery.core.caller import Caller
-from rookery.runtime import instance, places
+from rookery.front.cli.resident import FastDoor
+from rookery.runtime import doorway, files, instance, places
 
 from .daemon import Daemon
 from .routes import application
@@ -51,11 +52,12 @@ def run(
     try:
         listener = _bound(port)
         try:
-            daemon = Daemon(house, token=token, only_team=only_team)
-            try:
-                asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
-            finally:
-                daemon.close()
+            with files.kept_closed(*(house.places.store + end for end in ("", "-wal", "-shm"))):
+                daemon = Daemon(house, token=token, only_team=only_team)
+                try:
+                    asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
+                finally:
+                    daemon.close()
         finally:
             listener.close()
     finally:
@@ -90,20 +92,33 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
     )  # fmt: skip
     server = Server(config)
 
+    fast = _fast_door(daemon)
+
     def stop() -> None:
         server.should_exit = True
         daemon.news.close()
+        fast.shut()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop)
+    await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
     sweeper = asyncio.create_task(_sweep(daemon))
     try:
         await server.serve(sockets=[listener])
     finally:
+        await fast.close(GRACE_S)
         sweeper.cancel()
         await asyncio.gather(sweeper, return_exceptions=True)
+
+
+def _fast_door(daemon: Daemon) -> FastDoor:
+    """For commands of a whole home. One team of it, or a store elsewhere, is not what a command would look for."""
+    house = daemon.house
+    whole = not daemon.only_team and house.places.store == os.path.join(house.places.home, places.DATABASE)
+    listener = doorway.opened(house.places.home) if whole else None
+    return FastDoor(listener, house, app.open_guests(house, daemon.queue), daemon.numbers)
 
 
 # -- the sweeper -----------------------------------------------------------------------------------------------------
