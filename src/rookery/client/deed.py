@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.service import verbs
+from rookery.service.admission import admit
 from rookery.service.tx import Tx, World
 from rookery.store import faults
 from rookery.store.port import Transaction
@@ -30,9 +30,7 @@ class Deed:
 
     def work(self, db: Transaction) -> Any:
         tx = self._tx = Tx(db, self._caller, self._world)
-        if self._verb.who == "person" and tx.me()["name"] != names.PERSON:
-            raise errors.NotYours(f"Only the person may {self._verb.name}.", "Ask them: `rook escalate`.")
-        return self._function(tx, **self._args)
+        return self._function(tx, **admit(tx, self._verb, self._args))
 
     def rings(self) -> set[str]:
         return self._tx.rings if self._tx else set()

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from rookery.core import errors
 from rookery.core.caller import Caller
+from rookery.core.tokens import Grant
+from rookery.service import tokens
 from rookery.service.tx import World
 from rookery.store.port import Store, Transaction
 from rookery.wake.port import Bell, Listener
@@ -152,6 +154,10 @@ class QueuedClient:
         job = _Job(team, deed.work, deed, Future())
         self.writer.put(job)
         return job.future
+
+    def presented(self, digest: str) -> Grant | None:
+        """Whose token this is: one indexed read, at once."""
+        return self._stores.quick.read("", lambda db: tokens.presented(db, digest))
 
     def look(self, team: str, deed: Deed) -> Any:
         """A read at once; raises `StoreBusy` with CUT_OFF when it took too long for that."""

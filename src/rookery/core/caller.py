@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from rookery.core.tokens import Grant
+
 
 class Caller(NamedTuple):
     agent: str | None = None  # the name asked for: --as, ROOK_AGENT, a handle
@@ -12,3 +14,4 @@ class Caller(NamedTuple):
     boot: str = ""
     cwd: str = ""
     open_addresses: bool = False  # an unknown valid name is created on first use (seeds 002 and 004)
+    grant: Grant | None = None  # what a token proved, whatever else is said here; never taken from a caller's own word

@@ -4,6 +4,7 @@ May touch: its `Tx` and nothing else, so that it can be run again. Rules come fr
 store. Invariant: a verb either changes the rows and appends the events that tell of it, or raises and leaves nothing.
 
     verbs.py    the table of verbs: every door is drawn from it
+    admission.py who may, by the table and by a token       tokens.py   tokens of agents and readers
     tx.py       what a verb is given: the transaction, the clock, who calls, the settings
     mesh.py     join, leave, rename, status      presence.py  who, whois
     post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from rookery.config import Settings
-from rookery.core import errors, ids, mesh, names, presence, times
+from rookery.core import errors, ids, mesh, names, presence, times, tokens
 from rookery.core.caller import Caller
 from rookery.core.ports import Chance, Prober
 from rookery.store.port import Row, Transaction
@@ -134,9 +134,9 @@ class Tx:
     # -- who calls ---------------------------------------------------------------------------------------------
 
     def me(self) -> Row:
-        """The agent that calls: by its handle's session, by name, by its process, else the person."""
+        """The agent that calls: by its token, its handle's session, by name, by its process, else the person."""
         if self._me is None:
-            self._me = self._by_session() or self._by_name() or self._by_process() or self._person()
+            self._me = self._by_token() or self._by_session() or self._by_name() or self._by_process() or self._person()
         return self._me
 
     def beat(self) -> None:
@@ -160,9 +160,37 @@ class Tx:
     def beat_is_due(self) -> bool:
         """After a read: presence is written no more often than the heartbeat asks for."""
         me = self._me
+        if self.caller.grant is not None and self.caller.grant.kind is tokens.Kind.READ:
+            return False  # whoever only looks keeps nobody alive
         if me is None or me["session"] is None or me["ended_at"] is not None:
             return False
         return self.now - me["heartbeat_at"] >= self.settings.ms("mesh.heartbeat_s")
+
+    def _by_token(self) -> Row | None:
+        """A token decides; the session and the name that are said besides have to agree with it. A reader is nobody:
+        it looks as the person does, or as whom it names."""
+        grant = self.caller.grant
+        if grant is None:
+            return None
+        if grant.kind is tokens.Kind.READ:
+            return self._by_name() or self._person()
+        self._refuse_other(grant)
+        found = self.one("agent_by_id", id=grant.agent)
+        mine = self.find_agent(found["name"]) if found else None
+        if mine is None:
+            raise tokens.unknown()
+        self._refuse_fenced(mine)
+        return self._by_session() or mine
+
+    def _refuse_other(self, grant: tokens.Grant) -> None:
+        name, session = self.caller.agent, self.caller.session
+        if name:
+            row = self.find_agent(names.check_address(name)) or self._renamed(name)
+            if row is None or row["id"] != grant.agent:
+                raise tokens.not_you(grant, name)
+        row = self.one("agent_by_session", session=session) if session else None
+        if row is not None and row["id"] != grant.agent:
+            raise tokens.not_you(grant, row["name"])
 
     def _by_session(self) -> Row | None:
         if self.caller.session is None:

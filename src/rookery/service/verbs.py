@@ -39,7 +39,11 @@ class Verb(NamedTuple):
     place: str  # module.function in this room
     help: str
     writes: bool = True
-    who: str = "anyone"  # anyone, agent (not the person), person
+    who: str = "anyone"  # anyone, agent (not the person), leader (or the person), person
+    # With an agent's token a verb acts as that agent, with a reader's only what does not write is done. Besides:
+    acts_as: str = ""  # an argument that says who acts: it has to be the token's own agent
+    by_token: bool = True  # can be called with such a token at all
+    secret: bool = False  # its answer is told once and kept nowhere, so no idempotency key can bring it back
 
     def load(self) -> Callable[..., Any]:
         module, _, function = self.place.partition(".")
@@ -48,7 +52,7 @@ class Verb(NamedTuple):
 
 TABLE: tuple[Verb, ...] = (
     # mesh
-    Verb("join", "mesh.join", "Take a name in the team and be reachable under it"),
+    Verb("join", "mesh.join", "Take a name in the team and be reachable under it", acts_as="name"),
     Verb("leave", "mesh.leave", "End this session; mail keeps waiting for the name", who="agent"),
     Verb("rename", "mesh.rename", "Change this agent's name; its mail follows", who="agent"),
     Verb("status", "mesh.status", "Say what you are doing, or see how you are seen"),
@@ -112,7 +116,12 @@ TABLE: tuple[Verb, ...] = (
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),
-    Verb("team.new", "teams.make", "Make a team, with the agents known from the start"),
+    Verb("team.new", "teams.make", "Make a team, with the agents known from the start", by_token=False),
+    # tokens
+    Verb("token.new", "tokens.new", "Make a token for an agent or a reader; it is shown once", who="leader",
+         by_token=False, secret=True),
+    Verb("token.list", "tokens.listed", "Tokens that are good", writes=False, who="leader", by_token=False),
+    Verb("token.revoke", "tokens.revoke", "End a token now, wherever it is in use", who="leader", by_token=False),
     # the log
     Verb("notices", "notices.notices", "What an agent should know of, after a cursor", writes=False),
     Verb("feed", "feed.feed", "What happened lately, for people", writes=False),

@@ -10,7 +10,7 @@ from rookery.service.verbs import Parameter, Verb, parameters
 
 from .call import Call
 
-KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN"}
+KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN", "span": "SPAN"}
 STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec")
 
 
@@ -147,6 +147,7 @@ def _value(parameter: Parameter, value: Any, call: Call, wall_ms: int) -> Any:
         "json": lambda: json_object(value, parameter.name),
         "when": lambda: times.parse_when(value, wall_ms),
         "past": lambda: past(value, wall_ms),
+        "span": lambda: times.parse_span(value),
     }.get(parameter.arg.kind)
     if convert:
         return convert()

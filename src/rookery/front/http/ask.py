@@ -5,10 +5,12 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request
 
-from rookery.core import errors, names, text
+from rookery.core import errors, names, text, tokens
 from rookery.core.caller import Caller
+from rookery.core.tokens import Grant
 
 from .daemon import Daemon
+from .guard import GRANT
 
 WAIT_LIMIT_S = 300.0
 CALLER_HEADER = "x-rook-caller"  # our own client tells everything it knows about its process
@@ -21,6 +23,7 @@ class Ask:
         self.daemon = daemon
         self.request = request
         self.body = body
+        self.grant: Grant | None = request.scope[GRANT]
 
     # -- what was given ----------------------------------------------------------------------------------------------
 
@@ -65,12 +68,22 @@ class Ask:
     # -- who and where -----------------------------------------------------------------------------------------------
 
     def team(self) -> str:
-        team = self.query("teamId") or self.body.get("teamId") or self.daemon.team
+        own = self.grant.team if self.grant else self.daemon.team
+        team = self.query("teamId") or self.body.get("teamId") or own
         if not isinstance(team, str):
             raise errors.BadInput("teamId is no text.", "Leave it out for the daemon's own team.")
+        return self.serves(team)
+
+    def serves(self, team: str) -> str:
+        if self.grant is not None and team != self.grant.team:
+            raise tokens.other_team(self.grant)
         return self.daemon.serves(team)
 
     def agent(self) -> str | None:
+        """Who asks; with an agent's token nobody has to say so."""
+        return self._said() or (self.grant.name if self.grant else None) or None
+
+    def _said(self) -> str | None:
         agent = self.body.get("agentId") or self.query("agentId") or self.request.headers.get(AGENT_HEADER) or None
         if agent is None:
             return None
@@ -81,9 +94,19 @@ class Ask:
     def caller(self) -> Caller:
         """With the team's token a valid name that is not known yet is made on first use (seed 002)."""
         told = self.request.headers.get(CALLER_HEADER)
-        if told is None:
-            return Caller(agent=self.agent(), open_addresses=True)
-        return told_caller(told)
+        caller = Caller(agent=self._said(), open_addresses=True) if told is None else told_caller(told)
+        if self.grant is None:
+            return caller
+        return caller._replace(agent=self._named(caller.agent), open_addresses=False, grant=self.grant)
+
+    def _named(self, told: str | None) -> str | None:
+        """With an agent's token every name has to be its own, wherever it stands: one that is not is put to the law."""
+        if self.grant is None or self.grant.kind is tokens.Kind.READ:
+            return told
+        query, headers = self.request.query_params, self.request.headers
+        said = [told, self.body.get("agentId"), *query.getlist("agentId"), *headers.getlist(AGENT_HEADER)]
+        others = [str(name) for name in said if name and names.key(str(name)) != names.key(self.grant.name)]
+        return others[0] if others else None
 
     # -- calling -----------------------------------------------------------------------------------------------------
 
@@ -103,6 +126,8 @@ def not_system(agent: str) -> str:
 def told_caller(told: str) -> Caller:
     try:
         fields = json.loads(told)
+        if "grant" in fields:
+            raise ValueError("nobody proves anything by saying so")
         caller = Caller(**fields)
         process = tuple(caller.process) if caller.process else None
         lineage = tuple((int(pid), str(started)) for pid, started in caller.lineage[:200])

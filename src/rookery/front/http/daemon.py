@@ -1,4 +1,4 @@
-"""What every request shares: the queue, the teams that are served, the token, the numbers."""
+"""What every request shares: the queue, the teams that are served, the tokens, the numbers."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,8 +7,9 @@ from typing import Any
 
 from rookery import app
 from rookery.client.queued import CUT_OFF
-from rookery.core import errors, names, text
+from rookery.core import errors, names, text, tokens
 from rookery.core.caller import Caller
+from rookery.core.tokens import Grant
 
 from .metrics import Numbers
 from .news import News
@@ -37,6 +38,13 @@ class Daemon:
                 code="UNKNOWN_TEAM",
             )
         return team
+
+    def granted(self, token: str) -> Grant:
+        """What a token of the store proves. Nothing is kept of it here, so that a revoked one is over at once."""
+        found = self.queue.presented(tokens.digest(token)) if tokens.is_token(token) else None
+        if found is None or (self.only_team and found.team != self.team):
+            raise tokens.unknown()
+        return found
 
     async def call(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         """Writes wait for their commit. Reads are done here and now, or, when they take long, in the pool."""

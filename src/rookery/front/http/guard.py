@@ -1,21 +1,24 @@
-"""Before a request is read: does it come to us by our own name, from no foreign page, with the token?
+"""Before a request is read: does it come to us by our own name, from no foreign page, with a token; and what does
+that prove?
 
 A page in the person's browser can send requests to the loopback, and by rebinding a name of its own even read the
-answers (H30). It can neither choose the Host header freely nor hide its Origin, and it does not know the token.
+answers (H30). It can neither choose the Host header freely nor hide its Origin, and it does not know a token. An
+agent that does know one knows its own, and can be nobody else with it.
 """
 
 import hmac
-from collections.abc import Mapping
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rookery.core import errors
+from rookery.core import errors, tokens
+from rookery.core.tokens import Grant
 
 from .answer import refusal
 from .daemon import Daemon
 
 OPEN = ("/healthz",)
+GRANT = "rook.grant"  # in the scope of a request: what its token proved; None for the daemon's own
 
 
 class Guard:
@@ -35,32 +38,36 @@ class Guard:
             await send(message)
 
         try:
-            error = self._refuses(scope)
-            await (refusal(error) if error else self._app)(scope, receive, noted)
+            scope[GRANT] = self._admitted(scope)
+        except errors.RookError as error:
+            await refusal(error)(scope, receive, noted)
+        else:
+            await self._app(scope, receive, noted)
         finally:
             route = scope.get("rook.route", "other")
             self._daemon.numbers.note(scope["method"], route, status, perf_counter() - began)
 
-    def _refuses(self, scope: Scope) -> errors.RookError | None:
+    def _admitted(self, scope: Scope) -> Grant | None:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if not self._is_ours(headers.get(b"host", "")):
-            return errors.NotYours("This daemon is not called by that name.", "Use its address.", code="BAD_HOST")
+            raise errors.NotYours("This daemon is not called by that name.", "Use its address.", code="BAD_HOST")
         origin = headers.get(b"origin")
         if origin is not None and origin != f"http://{headers[b'host']}":
-            return errors.NotYours("Pages of other origins may not call this daemon.", code="BAD_ORIGIN")
-        if scope["path"] in OPEN or self._knows_token(headers):
+            raise errors.NotYours("Pages of other origins may not call this daemon.", code="BAD_ORIGIN")
+        return None if scope["path"] in OPEN else self._proved(headers.get(b"authorization", ""))
+
+    def _proved(self, written: str) -> Grant | None:
+        """The daemon's own token is compared in constant time and costs no look at the store."""
+        scheme, _, given = written.partition(" ")
+        given = given.strip()
+        if scheme.lower() != "bearer":
+            raise tokens.unknown()
+        if hmac.compare_digest(given.encode("latin-1"), self._daemon.token):
             return None
-        return errors.NotYours(
-            "A bearer token is needed.", "It is in runtime.json; set ROOK_TOKEN or ROOK_TOKEN_FILE.",
-            code="UNAUTHORIZED", http=401,
-        )  # fmt: skip
+        return self._daemon.granted(given)
 
     def _is_ours(self, host: str) -> bool:
         name, colon, port = host.rpartition(":")
         if not colon or not port.isdigit():
             name = host
         return name.lower() in self._daemon.hosts
-
-    def _knows_token(self, headers: Mapping[bytes, str]) -> bool:
-        scheme, _, given = headers.get(b"authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode("latin-1"), self._daemon.token)

@@ -1,10 +1,10 @@
 """The description of the API, drawn from the table of routes and the table of verbs."""
 
-from collections.abc import Iterable
 from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
+from rookery.core import tokens
 from rookery.service import verbs
 from rookery.version import VERSION
 
@@ -20,6 +20,17 @@ _TYPES: dict[Any, dict[str, Any]] = {
     type(None): {"type": "null"},
     Any: {},
 }
+SCHEMES = {
+    "token": "The daemon's own, from runtime.json: acts as the person, or as whom agentId names.",
+    "agentToken": "From `rook token new --agent NAME`: one team, and that agent alone.",
+    "readToken": "From `rook token new --read-only`: one team, to look at; nothing is changed.",
+}
+REFUSALS = {
+    "401": "No token, an unknown one, or one that has expired or was revoked",
+    "403": "Not yours: another agent's, another team's, more than the token allows, or an expired lease",
+    "404": "Not found", "409": "Conflict", "413": "Too large", "422": "It makes no sense", "429": "Budget exceeded",
+    "503": "The store did not answer",
+}  # fmt: skip
 ERROR = {
     "type": "object",
     "required": ["error"],
@@ -45,9 +56,11 @@ def document(table: "tuple[Line, ...]") -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Rookery", "version": VERSION},
         "paths": paths,
-        "security": [{"token": []}],
+        "security": _security(writes=True),
         "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                name: {"type": "http", "scheme": "bearer", "description": told} for name, told in SCHEMES.items()
+            },
             "schemas": {"Error": ERROR},
         },
     }
@@ -57,6 +70,7 @@ def _operation(line: "Line") -> dict[str, Any]:
     named = [part[1:-1] for part in line.path.split("/") if part.startswith("{")]
     parameters = [_parameter(name, "path") for name in named] + [_parameter(name, "query") for name in line.query]
     told: dict[str, Any] = {"summary": line.help, "parameters": parameters, "responses": _responses(line.created)}
+    told["security"] = _allowed(verbs.VERBS[line.verb]) if line.verb else _security(writes=line.method != "GET")
     if line.path == "/healthz":
         told["security"] = []
     if line.method == "POST":
@@ -79,7 +93,22 @@ def _call(verb: verbs.Verb) -> dict[str, Any]:
     }
     if required := [p.name for p in parameters if p.required]:
         schema["required"] = required
-    return {"summary": verb.help, "requestBody": _body(schema), "responses": _responses(False)}
+    told = {"summary": verb.help, "requestBody": _body(schema), "responses": _responses(False)}
+    return told | {"security": _allowed(verb)}
+
+
+def _allowed(verb: verbs.Verb) -> list[dict[str, list[str]]]:
+    """The tokens it can be called with: asked of the law, with a made-up one of each kind."""
+    kinds = {kind: tokens.Grant("", "", kind) for kind in tokens.Kind}
+    return [{"token": []}] + [
+        {f"{kind}Token": []}
+        for kind, grant in kinds.items()
+        if not tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
+    ]
+
+
+def _security(*, writes: bool) -> list[dict[str, list[str]]]:
+    return [{name: []} for name in SCHEMES if not (writes and name == "readToken")]
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -99,9 +128,6 @@ def _body(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _responses(created: bool) -> dict[str, Any]:
     done = {"description": "Done"}
-    refused = {
-        "description": "Refused",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
-    statuses: Iterable[str] = ("401", "403", "404", "409", "413", "422", "429", "503")
-    return {"200": done} | ({"201": done} if created else {}) | dict.fromkeys(statuses, refused)
+    shape = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
+    refused = {status: {"description": told, **shape} for status, told in REFUSALS.items()}
+    return {"200": done} | ({"201": done} if created else {}) | refused

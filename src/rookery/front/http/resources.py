@@ -27,9 +27,16 @@ async def call(ask: Ask) -> Any:
     """Exactly the verb's own arguments: nothing is ignored here."""
     verb = verbs.find(ask.path("verb"))
     args = {name: value for name, value in ask.body.items() if name not in ENVELOPE}
+    if ask.key and verb.secret:
+        raise errors.BadInput(
+            f"{verb.name} takes no idempotency key: its answer is kept nowhere.",
+            "Leave the key out. If an answer was lost, revoke what was made (token.list shows it) and make another.",
+            code="NO_KEY",
+        )
     if ask.key and any(p.name == "key" for p in verbs.parameters(verb.load())):
         args |= ask.key
-    return await ask.call(verb.name, args)
+    done = await ask.call(verb.name, args)
+    return json_answer(done, headers={"Cache-Control": "no-store"}) if verb.secret else done
 
 
 async def numbers(ask: Ask) -> Response:
@@ -48,7 +55,7 @@ async def teams(ask: Ask) -> Any:
 
 
 async def team(ask: Ask) -> Any:
-    return await ask.daemon.call(ask.daemon.serves(ask.path("id")), "team.show", {}, ask.caller())
+    return await ask.daemon.call(ask.serves(ask.path("id")), "team.show", {}, ask.caller())
 
 
 async def make_team(ask: Ask) -> Response:
@@ -105,12 +112,17 @@ def _last_seen(ask: Ask) -> int:
 
 
 async def _stream(ask: Ask, after: int) -> AsyncGenerator[bytes]:
+    """Ends with the reason, when its token was revoked meanwhile or the store does not answer."""
     news, team, caller = ask.daemon.news, ask.team(), ask.caller()
     quiet = 0.0
     with news.of(team) as bell:
         yield b": events of the ledger\n\n"
         while not news.closing:
-            page = await ask.daemon.call(team, "events", {"after": after, "limit": PAGE}, caller)
+            try:
+                page = await ask.daemon.call(team, "events", {"after": after, "limit": PAGE}, caller)
+            except errors.RookError as error:
+                yield b"event: refused\ndata: %s\n\n" % bytes(json_answer(error.as_dict()).body)
+                return
             for event in page["events"]:
                 yield _sent(event)
             after = page["cursor"]

@@ -11,13 +11,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rookery.core import errors
+from rookery.core import errors, tokens
+from rookery.service import verbs
 
 from . import openapi, resources, tasks, threads
 from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
-from .guard import Guard
+from .guard import GRANT, Guard
 
 log = logging.getLogger("rookery.http")
 
@@ -32,9 +33,11 @@ class Line(NamedTuple):
     query: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
     created: bool = False  # answers 201 for what is new
+    verb: str = ""  # the verb behind it, where the method alone does not tell what a token may
 
 
 AGENT = ("agentId", "teamId")
+CALL = "/v1/call/{verb}"
 
 
 async def description(_ask: Ask) -> Any:
@@ -45,9 +48,10 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", resources.health, "Is a daemon here, and of which version"),
     Line("GET", "/openapi.json", description, "This description"),
     Line("GET", "/metrics", resources.numbers, "Numbers for Prometheus"),
-    Line("POST", "/v1/call/{verb}", resources.call, "Any verb, by its name"),
+    Line("POST", CALL, resources.call, "Any verb, by its name"),
     Line("GET", "/v1/teams", resources.teams, "Every team of this store"),
-    Line("POST", "/v1/teams", resources.make_team, "Make a team", body=("teamId", "agents"), created=True),
+    Line("POST", "/v1/teams", resources.make_team, "Make a team", body=("teamId", "agents"), created=True,
+         verb="team.new"),
     Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it"),
     Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",)),
     Line("GET", "/v1/messages", resources.messages, "An agent's mail", (*AGENT, "after", "limit")),
@@ -95,6 +99,7 @@ def _endpoint(daemon: Daemon, line: Line) -> Callable[[Request], Awaitable[Respo
     async def answered(request: Request) -> Response:
         request.scope["rook.route"] = line.path
         try:
+            _refuse_early(line, request)
             body = await read_body(request, daemon.body_limit) if line.method == "POST" else {}
             result = await line.act(Ask(daemon, request, body))
         except errors.RookError as error:
@@ -105,6 +110,21 @@ def _endpoint(daemon: Daemon, line: Line) -> Callable[[Request], Awaitable[Respo
         return result if isinstance(result, Response) else json_answer(result)
 
     return answered
+
+
+def _refuse_early(line: Line, request: Request) -> None:
+    """What a token can never do is refused before the body is read. (The verb's own transaction asks again.)"""
+    grant = request.scope[GRANT]
+    if grant is None:
+        return
+    verb = verbs.VERBS.get(request.path_params["verb"] if line.path == CALL else line.verb)
+    if verb is not None:
+        refused = tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
+    else:
+        looks = line.method == "GET" or line.path == CALL
+        refused = tokens.read_only() if grant.kind is tokens.Kind.READ and not looks else None
+    if refused is not None:
+        raise refused
 
 
 def _not_found(_request: Request, error: Exception) -> Response:
