@@ -37,6 +37,7 @@ class SqliteTransaction:
         "_queries",
         "_seq",
         "_start",
+        "flags",
         "now",
         "team",
         "team_name",
@@ -54,7 +55,7 @@ class SqliteTransaction:
         self._seq = self._start = 0
         self.team = 0
         self.team_name = team_name
-        self.now = self.wall = 0
+        self.now = self.wall = self.flags = 0
         self.writable = False
 
     def one(self, query: str, /, **params: Any) -> Row | None:
@@ -98,7 +99,7 @@ class SqliteTransaction:
         if row is None and create:
             row = self.one("store_new_team", name=self.team_name)
         if row is not None:
-            self.team = row["id"]
+            self.team, self.flags = row["id"], row["flags"]
             self._seq = self._start = row["seq"]
 
     def save_team(self) -> None:
