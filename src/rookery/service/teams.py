@@ -206,12 +206,13 @@ def _agent(name: str, role: str, model: str, max_tokens: int | None, max_cost: i
 
 
 def _groups(tx: Tx) -> dict[str, list[str]]:
-    """A stored group takes the place of one of the settings."""
+    """A stored group takes the place of one that the settings define."""
     found: dict[str, list[str]] = {}
     for row in tx.all("stored_groups"):
         found.setdefault(row["name"], []).append(row["member"])
-    stored = {names.key(name) for name in found}
-    return {name: listed for name, listed in tx.settings["groups"].items() if names.key(name) not in stored} | found
+    stored, directory = {names.key(name) for name in found}, tx.world.directory
+    others = [name for name in directory.groups() if names.key(name) not in stored]
+    return {name: list(directory.members(name)) for name in others} | found
 
 
 def _sources(tx: Tx) -> dict[str, str]:

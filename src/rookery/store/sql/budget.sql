@@ -72,12 +72,12 @@ INSERT INTO group_members (team, key, agent, name) VALUES (:team, :key, :agent, 
 -- name: stored_group
 -- The members of one group.
 SELECT a.name FROM group_members g JOIN agents a ON a.team = g.team AND a.id = g.agent
-WHERE g.team = :team AND g.key = :key ORDER BY g.agent;
+WHERE g.team = :team AND g.key = :key ORDER BY a.key;
 
 -- name: stored_groups
 -- Every group with its members.
 SELECT g.name, a.name AS member FROM group_members g JOIN agents a ON a.team = g.team AND a.id = g.agent
-WHERE g.team = :team ORDER BY g.key, g.agent;
+WHERE g.team = :team ORDER BY g.key, a.key;
 
 -- name: add_usage
 -- What was reported, summed by who used it for what.
