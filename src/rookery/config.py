@@ -13,6 +13,7 @@ from rookery.core.errors import BadInput
 
 YEAR_S = 365 * 86_400
 SECONDS = "seconds"
+MONEY = "in budget.currency"
 
 
 class Setting(NamedTuple):
@@ -43,6 +44,13 @@ def _choice(name: str, default: str, choices: str, help: str, seed: str = "") ->
     return Setting(name, "str", default, "", help, tuple(choices.split()), seed=seed)
 
 
+def _limit(name: str, whose: str) -> tuple[Setting, Setting]:
+    return (
+        _count(f"{name}max_tokens", 0, "tokens", 0, (1 << 53) - 1, f"Tokens {whose} may use; 0 is any number."),
+        Setting(f"{name}max_cost", "float", 0, MONEY, f"What {whose} may cost; 0 is any amount.", (), 0, 1e9),
+    )
+
+
 def _list(name: str, default: list[str], help: str, seed: str = "") -> Setting:
     return Setting(name, "list", default, "", help, seed=seed)
 
@@ -63,33 +71,20 @@ SETTINGS: tuple[Setting, ...] = (
     _switch("mesh.auto_join", False, "Join when a session starts.", "autoRegister"),
     _list("mesh.auto_join_paths", [], "Patterns of folders in which a session joins by itself.", "autoRegisterPaths"),
     _switch("mesh.scope_to_folder", False, "Show only agents in the same folder.", "scopeToFolder"),
-    _choice(
-        "names.theme",
-        "default",
-        "default nature space minimal custom",
-        "Word list that generated names are made from; custom takes names.words.",
-        "nameTheme",
-    ),
+    _choice("names.theme", "default", "default nature space minimal custom",
+            "Word list that generated names are made from; custom takes names.words.", "nameTheme"),
     _list("names.words", [], "The words of the custom theme."),
     _count("feed.limit", 50, "events", 1, 10_000, "Events that `rook feed` shows.", "feedRetention"),
     _switch("feed.crew_events", True, "Show events of plans and tasks in the feed.", "crewEventsInFeed"),
     _switch("top.auto_open", True, "Open the overview while a crew works.", "autoOverlay"),
     _count("mail.body_limit", 1_048_576, "bytes", 1, 1 << 30, "Longest body of a message."),
-    _choice(
-        "mail.coordination",
-        "unlimited",
-        "none minimal moderate chatty unlimited",
-        "How many messages a session may send: 0, 2, 5, 10 or any number.",
-    ),
+    _choice("mail.coordination", "unlimited", "none minimal moderate chatty unlimited",
+            "How many messages a session may send: 0, 2, 5, 10 or any number."),
     _count("mail.inbox_limit", 20, "messages", 1, 1_000, "Messages that `rook inbox` shows."),
     _count("mail.context_full", 5, "messages", 0, 1_000, "Messages that prompt context gives in full."),
     _count("mail.context_characters", 500, "characters", 1, 1_000_000, "Where a body in prompt context is cut."),
-    _choice(
-        "mail.context_priority",
-        "high",
-        "low normal high urgent",
-        "Lowest priority that prompt context gives in full; the rest is counted.",
-    ),
+    _choice("mail.context_priority", "high", "low normal high urgent",
+            "Lowest priority that prompt context gives in full; the rest is counted."),
     _seconds("tasks.ttl_s", 300, 1, YEAR_S, "Lease that a claim gives when none is asked for."),
     _seconds("tasks.ttl_low_s", 1, 0.001, YEAR_S, "The shortest lease that may be asked for."),
     _seconds("tasks.ttl_high_s", 86_400, 1, YEAR_S, "The longest lease that may be asked for."),
@@ -98,18 +93,22 @@ SETTINGS: tuple[Setting, ...] = (
     _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
     _count("daemon.body_limit", 8_388_608, "bytes", 1024, 1 << 30, "Longest request the daemon reads."),
     _seconds("daemon.sweep_s", 2, 0.05, 3600, "How often the daemon looks for what expired."),
+    *_limit("budget.", "the team"),
+    *_limit("budget.agent_", "an agent without a limit of its own"),
+    *_limit("budget.task_", "a task without a limit of its own"),
+    _switch("budget.hard_limit", True, "A limit that is spent refuses claims and sends; otherwise it is only told."),
+    _count("budget.warn_percent", 80, "percent", 1, 100, "The leader is told when so much of a hard limit is used."),
+    Setting("budget.currency", "str", "USD", "", "The currency of prices and costs."),
+    Setting("prices", "table", {}, "", "Models by price of a million tokens: model = { input = 3, output = 15 }."),
     _count("retention.archive_days", 30, "days", 0, 36_500, "Archived mail is kept this long."),
     _count("retention.days", 30, "days", 0, 36_500, "Events are kept at least this long."),
     _count("retention.events", 100_000, "events", 0, 1 << 40, "The newest events of a team that are kept at any age."),
     Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
-    _list(
-        "group_folders",
-        ["swarms/{group}/agents"],
-        "Folders whose Markdown files name a group's members; {group} stands for the group.",
-    ),
+    _list("group_folders", ["swarms/{group}/agents"],
+          "Folders whose Markdown files name a group's members; {group} stands for the group."),
     Setting("agents", "table", {}, "", 'Agents known before they join: name = { role = "...", model = "..." }.'),
     Setting("templates", "table", {}, "", "Forms for handoffs: name = { help, needs, presets, tags }."),
-)
+)  # fmt: skip
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -118,6 +117,7 @@ _ENTRIES: dict[str, str | dict[str, str]] = {
     "groups": "list",
     "agents": {"role": "str", "model": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
+    "prices": {"input": "price", "output": "price"},
 }
 
 PREFIX = "ROOK_"
@@ -158,6 +158,16 @@ class Settings(Mapping[str, Any]):
         if _BY_NAME[name].unit != SECONDS:
             raise ValueError(f"{name} is not a time")
         return round(self._values[name] * 1000)
+
+    def micros(self, name: str) -> int:
+        """An amount of money in the whole micro-units that everything inside counts in."""
+        if _BY_NAME[name].unit != MONEY:
+            raise ValueError(f"{name} is no money")
+        return round(self._values[name] * 1_000_000)
+
+    def says_any(self, names: Sequence[str]) -> bool:
+        """Is any of these more than empty, off or 0? Quick: asked on every send."""
+        return any(self._values[name] for name in names)
 
 
 def load(
@@ -308,6 +318,8 @@ def _is_kind(kind: str, value: Any) -> bool:
     if kind == "float":
         # Infinity and NaN are TOML numbers too, and no comparison with a limit would stop the latter.
         return isinstance(value, int) or (isinstance(value, float) and abs(value) < float("inf"))
+    if kind == "price":
+        return _is_kind("float", value) and 0 <= value <= 1e9
     return isinstance(value, {"int": int, "bool": bool, "table": Mapping}[kind])
 
 
@@ -349,6 +361,7 @@ _KINDS = {
     "bool": "true or false",
     "list": "a list of strings",
     "table": "a table",
+    "price": "an amount for a million tokens, not negative",
 }
 
 
@@ -479,8 +492,7 @@ def reference_markdown() -> str:
 def _default(setting: Setting) -> str:
     import json
 
-    text = json.dumps(setting.default)
-    return f"`{text}` {setting.unit}".rstrip()
+    return f"`{json.dumps(setting.default)}` {setting.unit}".rstrip()
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def test_a_held_store_refuses_every_member_after_one_wait(factory: stores.Factor
 
 
 def test_a_team_that_was_made_and_undone_with_its_batch_is_looked_up_anew(factory: stores.Factory):
-    """The store remembers a team's id; one that never was committed may go to another team."""
+    """The id of a team that never was committed may go to another team."""
     store, other = factory(), factory()
 
     def stop() -> None:

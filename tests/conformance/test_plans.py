@@ -15,11 +15,11 @@ STATEMENTS = queries.load("sqlite")
 WHOLE_TEAM = {
     "agent_names", "agent_roles", "agents_expected", "busiest_senders", "candidates_for_role", "count_mail",
     "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "spec_claims",
-    "stuck_candidates", "sweep_idempotency", "thread_people", "tokens_of_team",
+    "stuck_candidates", "sweep_idempotency", "team_agents", "thread_people", "tokens_of_team",
 }  # fmt: skip
 LARGE = {
     "deliveries", "events", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
-    "task_deps", "task_log", "tasks", "tokens",
+    "task_deps", "task_log", "tasks", "tokens", "usage", "usage_meters",
 }  # fmt: skip
 WALK = re.compile(r"^(SCAN \w+|SEARCH \w+ .*\(team=\?\))")
 

@@ -36,7 +36,7 @@ def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
             "reason": f"held by {other['name']} until {until}",
             "holder": other["name"],
         }
-    if not tx.settings["guard.strict"]:
+    if not tx.is_strict():
         return {"path": path, "allow": True, "reason": "nobody else holds it"}
     if _is_leased(tx, me, path):
         return {"path": path, "allow": True, "reason": "covered by your lease"}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rookery.core import errors, patterns, tasks, text
 from rookery.store.port import Row
 
-from . import held, unlocking
+from . import held, limits, unlocking
 from . import tasks as cards_of
 from .tx import Tx
 from .verbs import Arg
@@ -35,6 +35,8 @@ def claim(
         return _take(tx, me, held.settle(tx, held.find(tx, id)), ttl)
     if not next:
         raise errors.BadInput("Which task?", "Give its id, or --next.")
+    if tx.is_limited():
+        limits.allow_claim(tx, me)
     found = _best(tx, me, plan, kind, ttl)
     return found or {"taskId": None, "task": None, "lease": None}
 
@@ -63,6 +65,8 @@ def _first_free(tx: Tx, me: Row, plan: str, kind: str) -> Row | None:
     while rows := tx.all("ready_tasks", agent=me["id"], kind=kind, plan=plan, limit=CANDIDATES, skip=skip):
         for row in rows:
             task = held.find(tx, row["id"])
+            if tx.is_limited() and not limits.is_person(me) and limits.is_spent(tx, task):
+                continue
             if not any(_is_taken(tx, written, me["id"], taken) for written in json.loads(task["resources"])):
                 return task
         skip += len(rows)
@@ -76,6 +80,8 @@ def _is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
 
 
 def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
+    if tx.is_limited():
+        limits.allow_claim(tx, me, task)
     refusal = _refusal(tx, me, task)
     if refusal is not None:
         raise refusal

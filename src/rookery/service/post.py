@@ -52,7 +52,7 @@ def send(
         return before
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks, stale)
     recipients = resolve(tx, sender, to)
-    _spend(tx, sender, 1)
+    _spend(tx, sender, recipients.rows)
     root = _thread_root(tx, thread or reply_to)
     result = deliver(
         tx, sender, draft, recipients, group=group or recipients.group, thread=root, reply_to=reply_to, id=id
@@ -93,7 +93,7 @@ def broadcast(
             "`rook who --all` shows who is.",
             code="NOBODY",
         )
-    _spend(tx, sender, 1)
+    _spend(tx, sender, named)
     address = f"broadcast:{group or 'all'}"
     told = [([row], row["name"]) for row in named] if separate else [(named, address)]
     root = _thread_root(tx, thread or reply_to)
@@ -130,13 +130,13 @@ def reply(
         original["subject"] if original["subject"].lower().startswith("re:") else f"Re: {original['subject']}"[:500]
     )
     draft = _draft(tx, "response", original["priority"], subject, body, payload, None, attachments, tags, None, None)
-    _spend(tx, sender, 1)
-    to = _answered(tx, sender, original, everyone)
+    recipients = resolve(tx, sender, _answered(tx, sender, original, everyone))
+    _spend(tx, sender, recipients.rows)
     result = deliver(
         tx,
         sender,
         draft,
-        resolve(tx, sender, to),
+        recipients,
         group=original["grp"],
         thread=original["thread"],
         reply_to=id,
@@ -185,7 +185,7 @@ def handoff(
     tags = ["handoff", *(form.tags if form else ())]
     files = [*context["files_modified"], *context["files_created"]]
     draft = _draft(tx, "handoff", priority, subject, body, None, context, files, tags, None, None)
-    _spend(tx, sender, 1)
+    _spend(tx, sender, recipients.rows)
     return deliver(tx, sender, draft, recipients, group=group or recipients.group)
 
 
@@ -280,14 +280,18 @@ def _insert(
     return id, seq, made["n"]
 
 
-def _spend(tx: Tx, sender: Row, count: int) -> None:
-    """The session's message budget, and its heartbeat, in one statement."""
+def _spend(tx: Tx, sender: Row, to: Sequence[Row]) -> None:
+    """What the team's budget and the session's allow; the message is counted with the heartbeat, in one statement."""
+    if tx.is_limited():
+        from . import limits  # most teams limit nothing
+
+        limits.allow_send(tx, sender, to)
     if sender["session"] is None or sender["ended_at"] is not None:
         return
-    refusal = mail.budget_refusal(sender["coordination"], sender["sent"], count)
+    refusal = mail.budget_refusal(sender["coordination"], sender["sent"], 1)
     if refusal:
         raise refusal
-    tx.run("beat_sent", session=sender["session"], count=count)
+    tx.run("beat_sent", session=sender["session"], count=1)
     tx.keep_held()
 
 

@@ -8,7 +8,7 @@ from rookery.core import errors, graph, mail, names, patterns, tasks, text, time
 from rookery.store.port import Row
 
 from . import idempotency, unlocking
-from .tx import Tx
+from .tx import LIMITED, Tx
 from .verbs import Arg
 
 PRIORITIES = tuple(p.name.lower() for p in mail.Priority)
@@ -142,6 +142,8 @@ def create(
         spec=check_long(tx, spec),
         why="",
     )
+    if max_tokens is not None:
+        tx.raise_flags(LIMITED)
     for dep in dict.fromkeys(deps):
         tx.run("new_dep", task=id, dep=dep)
     raise_ranks(tx, id)
@@ -314,6 +316,8 @@ def card(tx: Tx, id: str) -> dict[str, Any]:
         "result": json.loads(row["result"]),
         "tokens": row["tokens"],
         "maxTokens": row["max_tokens"],
+        "costMicros": row["cost"],
+        "maxCostMicros": row["max_cost"],
         "timestamps": {
             "createdAt": times.iso(row["at"]),
             "startedAt": times.iso_or_none(row["started"]),

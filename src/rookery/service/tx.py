@@ -16,9 +16,19 @@ _NOBODY: Row = {"id": 0, "role": "", "is_human": 0, "epoch": 0, "session": None,
                 "heartbeat_at": None, "activity_at": None, "joined_at": None, "ended_at": None,
                 "coordination": "unlimited", "sent": 0}  # fmt: skip
 
+# Of a team that is not there yet.
+_NO_TERMS: Row = {"tokens": 0, "cost": 0, "unpriced": 0, "told": 0, "leader": None, "leader_name": None, "strict": None,
+                  "max_tokens": None, "max_cost": None, "agent_max_tokens": None, "agent_max_cost": None,
+                  "task_max_tokens": None, "task_max_cost": None, "hard_limit": None, "warn_percent": None}  # fmt: skip
+
 _compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: `dumps` makes one per call
 
 After = Callable[[Mapping[str, int]], None]
+
+# Bits of the team's row: what a rule has to look up first.
+DEFINED, LIMITED = 1, 2
+_LIMITS = ("budget.max_tokens", "budget.max_cost", "budget.agent_max_tokens", "budget.agent_max_cost",
+           "budget.task_max_tokens", "budget.task_max_cost")  # fmt: skip
 
 
 class Directory(Protocol):
@@ -52,6 +62,7 @@ class Tx:
     def __init__(self, db: Transaction, caller: Caller, world: World) -> None:
         self._db = db
         self._me: Row | None = None
+        self._terms: Row | None = None
         self.caller = caller
         self.world = world
         self.settings = world.settings
@@ -64,6 +75,7 @@ class Tx:
         self.run = db.run
         self.match = db.match
         self.next_seq = db.next_seq
+        self.flags = db.flags
 
     @property
     def team(self) -> str:
@@ -93,6 +105,38 @@ class Tx:
     def shown(self, at: int) -> str:
         """A ledger time that lies near, as people read it."""
         return times.iso(self.wall + (at - self.now))
+
+    # -- the team's own rules ------------------------------------------------------------------------------------
+
+    def is_limited(self) -> bool:
+        """May anything here be spent? Where not, which is usual, no budget costs a verb more than this question."""
+        return bool(self.flags & LIMITED) or self.settings.says_any(_LIMITS)
+
+    def raise_flags(self, flags: int) -> None:
+        """There is something to look up from now on."""
+        if flags & ~self.flags:
+            self.run("raise_flags", flags=flags)
+            self.flags |= flags
+
+    def terms(self) -> Row:
+        """What the team has used and what its stored definition says; looked up once."""
+        if self._terms is None:
+            self._terms = self.one("team_terms") or _NO_TERMS
+        return self._terms
+
+    def forget_terms(self) -> None:
+        """They were changed: look again."""
+        self._terms = None
+
+    def leader(self) -> str:
+        """The leader's name: the stored definition's, else the setting; empty if there is none."""
+        stored: str | None = self.terms()["leader_name"] if self.flags & DEFINED else None
+        return stored or self.settings["leader"]
+
+    def is_strict(self) -> bool:
+        """Is the guard strict: by the stored definition, else by the setting?"""
+        stored: int | None = self.terms()["strict"] if self.flags & DEFINED else None
+        return self.settings["guard.strict"] if stored is None else bool(stored)
 
     # -- agents ------------------------------------------------------------------------------------------------
 
@@ -154,7 +198,7 @@ class Tx:
 
     def may_steer(self, agent: Row) -> bool:
         """The person and the leader decide about anyone's task."""
-        leader = self.settings["leader"]
+        leader = self.leader()
         return agent["name"] == names.PERSON or bool(leader and names.key(leader) == agent["key"])
 
     def beat_is_due(self) -> bool:

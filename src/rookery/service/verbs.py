@@ -22,7 +22,7 @@ class Arg(NamedTuple):
     positional: bool = False
     choices: tuple[str, ...] = ()
     metavar: str = ""
-    kind: str = ""  # "when", "span", "json": text that a door turns into the value
+    kind: str = ""  # "when", "span", "json", "money": text that a door turns into the value
     hidden: bool = False  # not on the command line
 
 
@@ -117,11 +117,16 @@ TABLE: tuple[Verb, ...] = (
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),
     Verb("team.new", "teams.make", "Make a team, with the agents known from the start", by_token=False),
+    Verb("team.set", "teams.define", "Say who belongs to the team, who leads, and what it may use", by_token=False),
     # tokens
     Verb("token.new", "tokens.new", "Make a token for an agent or a reader; it is shown once", who="leader",
          by_token=False, secret=True),
     Verb("token.list", "tokens.listed", "Tokens that are good", writes=False, who="leader", by_token=False),
     Verb("token.revoke", "tokens.revoke", "End a token now, wherever it is in use", who="leader", by_token=False),
+    # budgets
+    Verb("budget", "budget.show", "What was used, against what may be used", writes=False),
+    Verb("budget.set", "budget.set_limits", "Limit what the team, an agent or a task may use"),
+    Verb("usage_report", "budget.report", "Tell what a model has used, for whom and for what"),
     # the log
     Verb("notices", "notices.notices", "What an agent should know of, after a cursor", writes=False),
     Verb("feed", "feed.feed", "What happened lately, for people", writes=False),

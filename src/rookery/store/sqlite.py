@@ -35,8 +35,8 @@ class SqliteTransaction:
         "_connection",
         "_execute",
         "_queries",
-        "_saved",
         "_seq",
+        "flags",
         "now",
         "team",
         "team_name",
@@ -52,10 +52,9 @@ class SqliteTransaction:
         self._queries = named
         self._columns = columns
         self._seq = 0
-        self._saved = -1  # the number the team's row carries by now; -1 while it was not written
         self.team = 0
         self.team_name = team_name
-        self.now = self.wall = 0
+        self.now = self.wall = self.flags = 0
         self.writable = False
 
     def one(self, query: str, /, **params: Any) -> Row | None:
@@ -88,39 +87,22 @@ class SqliteTransaction:
         return f"scope : t{self.team} AND {{subject body tags}} : ({' AND '.join(quoted)})"
 
     def next_seq(self) -> int:
-        """The first is taken from the team's row and kept there at once: most verbs take one, and need no more."""
-        if self._saved < 0:
-            params = {"team": self.team, "now": self.now}
-            self._seq = self._saved = self._execute(self._queries["store_next_seq"], params).fetchall()[0][0]
-        else:
-            self._seq += 1
+        self._seq += 1
         return self._seq
 
-    def enter(self, clock: Callable[[], tuple[int, int]], teams: dict[str, int]) -> None:
-        """The lock, then the clock. A team that exists keeps its id, so it is looked up once."""
-        self.writable = True
-        self.now, self.wall = clock()
-        if (known := teams.get(self.team_name)) is not None:
-            self.team = known
-        elif (row := self.one("store_team", name=self.team_name)) is not None:
-            self.team = teams[self.team_name] = row["id"]
-        else:
-            self.team = self._execute(
-                self._queries["store_new_team"], {"name": self.team_name, "now": self.now}
-            ).fetchall()[0][0]
-
-    def look(self, clock: Callable[[], tuple[int, int]]) -> None:
+    def enter(self, clock: Callable[[], tuple[int, int]], *, create: bool) -> None:
         """The team, then the clock: a read sees what its first statement saw, and `now` is not before that."""
         row = self.one("store_team", name=self.team_name)
         self.now, self.wall = clock()
+        self.writable = create
+        if row is None and create:
+            row = self.one("store_new_team", name=self.team_name)
         if row is not None:
-            self.team = row["id"]
+            self.team, self.flags = row["id"], row["flags"]
+            self._seq = row["seq"]
 
     def save_team(self) -> None:
-        if self._saved < 0:
-            self.run("store_touch_team")
-        elif self._seq > self._saved:
-            self.run("store_save_team", seq=self._seq)
+        self.run("store_save_team", seq=self._seq)
 
 
 class SqliteStore:
@@ -136,7 +118,6 @@ class SqliteStore:
         self._pid = os.getpid()
         self._queries = queries.load(self.dialect)
         self._columns: dict[str, list[str]] = {}
-        self._teams: dict[str, int] = {}
         self._connection = open_connection(path, self._patience, busy_s)
         try:
             with translated(path):
@@ -151,14 +132,14 @@ class SqliteStore:
         with self._mutex, translated(self.location):
             self._begin("BEGIN IMMEDIATE")
             try:
-                tx = self._locked(team)
+                tx = self._transaction(team, create=True)
                 faults.reach("after_lock")
                 result = work(tx)
                 tx.save_team()
                 faults.reach("before_commit")
                 self._execute("COMMIT")
             except BaseException:
-                self._undo()
+                self._roll_back()
                 raise
             faults.reach("after_commit")
             return result
@@ -190,7 +171,7 @@ class SqliteStore:
                 faults.reach("before_commit")
                 self._commit_together()
             except BaseException:
-                self._undo()
+                self._roll_back()
                 raise
             faults.reach("after_commit")
             return results
@@ -198,7 +179,7 @@ class SqliteStore:
     def _in_savepoint(self, team: str, work: Callable[[Transaction], T]) -> T | Exception:
         self._execute("SAVEPOINT job")
         try:
-            tx = self._locked(team)
+            tx = self._transaction(team, create=True)
             result = work(tx)
             tx.save_team()
         except Exception as error:
@@ -220,19 +201,14 @@ class SqliteStore:
             self._begin("BEGIN")
             self._patience.read_until = time.monotonic() + self._read_s
             try:
-                tx = self._transaction(team)
-                tx.look(self._time)
-                return work(tx)
+                return work(self._transaction(team, create=False))
             finally:
                 self._patience.read_until = 0.0
                 self._roll_back()
 
-    def _transaction(self, team: str) -> SqliteTransaction:
-        return SqliteTransaction(self._connection, self._queries, self._columns, team)
-
-    def _locked(self, team: str) -> SqliteTransaction:
-        tx = self._transaction(team)
-        tx.enter(self._time, self._teams)
+    def _transaction(self, team: str, *, create: bool) -> SqliteTransaction:
+        tx = SqliteTransaction(self._connection, self._queries, self._columns, team)
+        tx.enter(self._time, create=create)
         return tx
 
     def _time(self) -> tuple[int, int]:
@@ -249,10 +225,6 @@ class SqliteStore:
 
     def _execute(self, statement: str) -> None:
         rows(self._connection, statement)
-
-    def _undo(self) -> None:
-        self._teams.clear()  # one of them may have been made by what is undone
-        self._roll_back()
 
     def _roll_back(self) -> None:
         if not self._connection.get_autocommit():  # a full disk may have ended the transaction already

@@ -22,6 +22,7 @@ class Command(NamedTuple):
     help: str = ""  # for commands without a verb
     extras: tuple[Extra, ...] = ()  # arguments besides the verb's
     optional: tuple[str, ...] = ()  # arguments of the verb that may be left out here
+    verb: str = ""  # where it is not the command's own words
 
 
 FOLLOW = Extra(("-f", "--follow"), "go on as things happen")
@@ -72,6 +73,12 @@ COMMANDS = (
         Extra(("--from",), "only for mail from this agent", metavar="NAME"),
     )),
     Command("receipts", "mail"),
+    Command("team show", "tasks"),
+    Command("team set", "tasks", "special_team.define", extras=(
+        Extra(("--file",), "seed 002's team.json; options are written over it", metavar="FILE"),
+        Extra(("--strict",), "only what a lease of yours covers may be written"),
+        Extra(("--advisory",), "the guard advises and does not refuse"),
+    )),
     Command("task add", "tasks"),
     Command("task list", "tasks"),
     Command("task show", "tasks"),
@@ -107,6 +114,9 @@ COMMANDS = (
     Command("token revoke", "ops"),
     Command("health", "ops"),
     Command("stats", "ops"),
+    Command("budget", "ops"),
+    Command("budget set", "ops"),
+    Command("budget report", "ops", verb="usage_report"),
     Command("events", "ops", "special.events", extras=(FOLLOW,)),
     Command("export", "ops", "special.export_tree", "Write the mail as a tree of files", TREE),
     Command("import", "ops", "special.import_tree", "Read a tree of mail files", TREE),
@@ -170,7 +180,7 @@ def _leading(argv: list[str]) -> tuple[list[str], Options]:
 
 
 def verb_of(command: Command) -> str:
-    return command.name.replace(" ", ".")
+    return command.verb or command.name.replace(" ", ".")
 
 
 def parser_of(command: Command, width: int) -> parsing.Parser:

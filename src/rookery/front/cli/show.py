@@ -34,6 +34,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_tokens
 
         return show_tokens.SHOWS[shown_as]
+    if shown_as.startswith(("team.", "budget", "usage_")):
+        from . import show_team
+
+        return show_team.SHOWS.get(shown_as, _plain_values)
     return SHOWS.get(shown_as, _plain_values)
 
 

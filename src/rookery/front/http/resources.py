@@ -40,7 +40,9 @@ async def call(ask: Ask) -> Any:
 
 
 async def numbers(ask: Ask) -> Response:
-    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue, ask.daemon.news.count())
+    found = (await teams(ask))["teams"]
+    used = {team["teamId"]: team["tokens"] for team in found if team["tokens"]}
+    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue, ask.daemon.news.count(), used)
     return PlainTextResponse(shown, media_type="text/plain; version=0.0.4")
 
 
@@ -60,8 +62,8 @@ async def team(ask: Ask) -> Any:
 
 async def make_team(ask: Ask) -> Response:
     ask.need("teamId")
-    args = {name: value for name, value in ask.body.items() if name not in (*ENVELOPE, "schemaVersion")}
-    made = await ask.call("team.new", args)
+    definition = {name: value for name, value in ask.body.items() if name != "agentId"}
+    made = await ask.call("team.set", {"definition": definition})
     return json_answer(made, 201 if made.pop("created") else 200)
 
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from rookery.core import errors, tokens
 from rookery.service import verbs
 
-from . import openapi, resources, tasks, threads
+from . import openapi, resources, tasks, threads, usage
 from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
@@ -50,8 +50,8 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/metrics", resources.numbers, "Numbers for Prometheus"),
     Line("POST", CALL, resources.call, "Any verb, by its name"),
     Line("GET", "/v1/teams", resources.teams, "Every team of this store"),
-    Line("POST", "/v1/teams", resources.make_team, "Make a team", body=("teamId", "agents"), created=True,
-         verb="team.new"),
+    Line("POST", "/v1/teams", resources.make_team, "Make a team, or change what it is", created=True, verb="team.new",
+         body=("teamId", "agents", "leader", "strict", "guard", "groups", "budget")),
     Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it"),
     Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",)),
     Line("GET", "/v1/messages", resources.messages, "An agent's mail", (*AGENT, "after", "limit")),
@@ -76,6 +76,8 @@ TABLE: tuple[Line, ...] = (
          created=True),
     Line("GET", "/v1/threads/{id}/tail", threads.tail, "What was said last", ("teamId", "limit")),
     Line("POST", "/v1/threads/{id}/link", threads.link, "Tie a discussion to a task", body=(*AGENT, "taskId")),
+    Line("GET", "/v1/usage", usage.shown, "What was used, against what may be used", (*AGENT, "taskId", "limit")),
+    Line("POST", "/v1/usage", usage.report, "Tell what a model has used", body=(*AGENT, *usage.REPORT), created=True),
     Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path")),
     Line("GET", "/v1/events", resources.events, "The ledger as a stream, or as JSON a page at a time",
          ("teamId", "after", "limit", "wait")),

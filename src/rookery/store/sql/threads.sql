@@ -51,8 +51,4 @@ WHERE m.team = :team AND m.id = :id AND d.agent = :agent;
 
 -- name: store_teams
 -- Every team of the store; those that only ever were asked about are not there.
-SELECT name, seq FROM teams ORDER BY name LIMIT 10000;
-
--- name: set_role
--- What an agent is for.
-UPDATE agents SET role = :role WHERE team = :team AND id = :id;
+SELECT name, seq, tokens, cost FROM teams ORDER BY name LIMIT 10000;
