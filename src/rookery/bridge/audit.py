@@ -67,8 +67,7 @@ def refs(event: dict[str, Any]) -> dict[str, str]:
     ref = event["ref"]
     if not ref:
         return {}
-    if event["type"] == "message":
-        return {"messageId": ref, "threadId": event["data"]["thread"]}
-    if event["type"].startswith("mail."):
-        return {"messageId": ref}
+    if event["type"] == "message" or event["type"].startswith("mail."):
+        thread = event["data"].get("thread")
+        return {"messageId": ref, "threadId": thread} if thread else {"messageId": ref}
     return {next((name for prefix, name in REFS.items() if ref.startswith(prefix)), "ref"): ref}

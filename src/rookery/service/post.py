@@ -287,7 +287,7 @@ def log_facts(
     facts = {"type": draft.type, "to": list(to), "thread": thread, "priority": draft.priority.name.lower(),
              "reply_to": reply_to, "group": group, "asks": draft.asks, "label": draft.label,
              "expires": expires}  # fmt: skip
-    return {name: value for name, value in facts.items() if value}
+    return {name: value for name, value in facts.items() if value not in (None, "", False)}
 
 
 def _spend(tx: Tx, sender: Row, count: int) -> None:
