@@ -48,3 +48,8 @@ def concerns(actor: str, target: str, agent: str) -> bool:
     """Did this agent do it, or was it done to them?"""
     key = names.key(agent)
     return key in (names.key(actor), *(names.key(part.strip()) for part in target.split(",")))
+
+
+def plain(type: str) -> str:
+    """A type as seed 002 writes it: task_assigned."""
+    return type.replace(".", "_").replace("-", "_")

@@ -3,13 +3,14 @@
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
 from rookery.core.errors import BadInput, StoreFull, StoreReadOnly, StoreUnusable, TooLarge, Unreachable
 
 READ_CHUNK = 1 << 16
 _kept_closed: list[str] = []
+TEMPORARY = ".rook-"  # how the name of a file begins that is not whole yet
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -19,12 +20,20 @@ def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
 
     A symlink at `path` is replaced, not followed.
     """
+    with writing(path, mode) as write:
+        write(data)
+
+
+@contextmanager
+def writing(path: str, mode: int = 0o600) -> Generator[Callable[[bytes], None]]:
+    """The same for what comes in pieces: nothing is seen of it before the block ends well."""
     folder = os.path.dirname(path) or "."
     # A short name of its own: the name of the file with something added could exceed what a file name may be.
-    temporary = os.path.join(folder, f".rook-{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}.tmp")
     try:
         try:
-            _write_new(temporary, data, mode)
+            with _new(temporary, mode) as write:
+                yield write
             os.replace(temporary, path)
         except BaseException:
             _remove(temporary)
@@ -104,12 +113,17 @@ def _unreadable(path: str, error: OSError | ValueError) -> BadInput:
     )
 
 
-def _write_new(path: str, data: bytes, mode: int) -> None:
+@contextmanager
+def _new(path: str, mode: int) -> Generator[Callable[[bytes], None]]:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
+
+    def write(data: bytes) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+
+    try:
+        yield write
         os.fchmod(descriptor, mode)  # exactly this mode, whatever the umask
         os.fsync(descriptor)
     finally:

@@ -275,9 +275,20 @@ def _insert(
             break
         if asked:
             raise errors.Refused(f"{asked} is taken.", "Leave the id out.", code="ID_TAKEN")
-    target, preview = recipients.address, draft.subject
-    tx.event("message", sender["name"], seq=seq, target=target, ref=id, preview=preview, type=draft.type)
+    facts = log_facts(tx, draft, [row["name"] for row in recipients.rows], thread or id, reply_to, group)
+    tx.event("message", sender["name"], seq=seq, target=recipients.address, ref=id, preview=draft.subject, **facts)
     return id, seq, made["n"]
+
+
+def log_facts(
+    tx: Tx, draft: mail.Draft, to: Sequence[str], thread: str, reply_to: str | None, group: str | None
+) -> dict[str, Any]:
+    """What an inbox is made of, so that the log can rebuild it. What was written stays with the message."""
+    expires = None if draft.expires_at is None else times.iso(tx.wall + (draft.expires_at - tx.now))
+    facts = {"type": draft.type, "to": list(to), "thread": thread, "priority": draft.priority.name.lower(),
+             "reply_to": reply_to, "group": group, "asks": draft.asks, "label": draft.label,
+             "expires": expires}  # fmt: skip
+    return {name: value for name, value in facts.items() if value not in (None, "", False)}
 
 
 def _spend(tx: Tx, sender: Row, to: Sequence[Row]) -> None:
@@ -336,6 +347,8 @@ def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mar
         )  # fmt: skip
 
     if mark_read and tx.run("delivery_read", agent=sender["id"], message=original["n"]):
+        to, subject = original["sender_name"], original["subject"]
+        tx.event("mail.read", sender["name"], target=to, ref=original["id"], preview=subject)
         note("seen")
     if tx.run("delivery_answered", agent=sender["id"], message=original["n"]):
         note("answered", result["id"])

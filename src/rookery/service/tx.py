@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from rookery.config import Settings
 from rookery.core import errors, ids, mesh, names, presence, times, tokens
@@ -22,6 +22,8 @@ _NO_TERMS: Row = {"tokens": 0, "cost": 0, "unpriced": 0, "told": 0, "leader": No
                   "task_max_tokens": None, "task_max_cost": None, "hard_limit": None, "warn_percent": None}  # fmt: skip
 
 _compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: `dumps` makes one per call
+
+TASK = "task-"  # how the ids of tasks begin
 
 After = Callable[[Mapping[str, int]], None]
 
@@ -86,14 +88,25 @@ class Tx:
     def event(
         self, kind: str, actor: str, *, target: str = "", ref: str = "", preview: str = "", seq: int = 0, **data: object
     ) -> int:
-        """Append what happened, under the next number (or one taken before); the number it got."""
+        """Append what happened, under the next number (or one taken before); the number it got.
+
+        What happened to a task is told with whom it concerned and how the task stood then: rows change, and whoever
+        reads the log later must come to the same answer.
+        """
         seq = seq or self.next_seq()
+        if ref.startswith(TASK) and "for" not in data:
+            data |= self.standing(ref)
         told = _compact(data) if data else "{}"
         self.run(
             "append_event", seq=seq, at=self.wall, type=kind, actor=actor, target=target[:300], ref=ref,
             preview=preview[:200], data=told,
         )  # fmt: skip
         return seq
+
+    def standing(self, task: str) -> dict[str, Any]:
+        """Whom a task concerns (who made it, has it, is to have it, completed it), and its status."""
+        rows = self.all("concerned", id=task)
+        return {"for": [row["name"] for row in rows], "status": rows[0]["status"]} if rows else {}
 
     def ring(self, name: str) -> None:
         """Wake whoever waits under this name, once all of this is committed."""

@@ -31,12 +31,12 @@ def sweep(tx: Tx, *, batch: Annotated[int, Arg("how much at once")] = BATCH) -> 
         "expired": _expire(tx, batch),
         "lapsed": _lapse(tx, batch),
         "stuck": _tell_stuck(tx),
-        "removed": _remove_archived(tx, batch),
+        "removed": len(removed := _remove_archived(tx, batch)),
         "events": _remove_events(tx, batch),
     }
     tx.run("sweep_idempotency", before=tx.now - KEYS_KEPT_DAYS * DAY_MS)
     if any(done.values()):
-        tx.event("swept", "system", counts=done)
+        tx.event("swept", "system", counts=done, messages=removed)
     return done
 
 
@@ -77,13 +77,13 @@ def _tell_stuck(tx: Tx) -> int:
     return told
 
 
-def _remove_archived(tx: Tx, batch: int) -> int:
-    """Never what is unread, in a conversation that goes on, or spoken of by an open escalation."""
+def _remove_archived(tx: Tx, batch: int) -> list[str]:
+    """Which messages went: never what is unread, in a conversation that goes on, or spoken of by an open escalation."""
     rows = tx.all("removable_messages", before=tx.now - tx.settings["retention.archive_days"] * DAY_MS, limit=batch)
     for row in rows:
         for query in ("remove_deliveries", "remove_receipts", "remove_message"):
             tx.run(query, n=row["n"])
-    return len(rows)
+    return [row["id"] for row in rows]
 
 
 def _remove_events(tx: Tx, batch: int) -> int:

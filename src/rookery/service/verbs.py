@@ -22,7 +22,8 @@ class Arg(NamedTuple):
     positional: bool = False
     choices: tuple[str, ...] = ()
     metavar: str = ""
-    kind: str = ""  # "when", "span", "json", "money": text that a door turns into the value
+    # "when", "past", "span", "json", "money": text that a door turns into the value; "paths", "patterns", "document": files
+    kind: str = ""
     hidden: bool = False  # not on the command line
 
 

@@ -61,6 +61,12 @@ COMMANDS = (
     Command("ack", "mail"),
     Command("reply", "mail"),
     Command("thread", "mail"),
+    Command("thread new", "mail"),
+    Command("thread post", "mail"),
+    Command("thread list", "mail"),
+    Command("thread tail", "mail"),
+    Command("thread search", "mail"),
+    Command("thread link", "mail"),
     Command("broadcast", "mail"),
     Command("handoff", "mail"),
     Command("escalate", "mail", "special.escalate", optional=("title",),
@@ -109,6 +115,7 @@ COMMANDS = (
     Command("plan show", "tasks"),
     Command("plan graph", "tasks", "special_tasks.graph"),
     Command("plan cancel", "tasks"),
+    Command("can-write", "guard", "special.can_write"),
     Command("token new", "ops"),
     Command("token list", "ops"),
     Command("token revoke", "ops"),
@@ -119,12 +126,18 @@ COMMANDS = (
     Command("budget report", "ops", verb="usage_report"),
     Command("events", "ops", "special.events", extras=(FOLLOW,)),
     Command("export", "ops", "special.export_tree", "Write the mail as a tree of files", TREE),
+    Command("export audit", "ops", "exports.export_audit", "Write the log as lines of JSON, an event each", (
+        Extra(("file",), "where to (private, whole or not at all); - or nothing: standard output", "FILE",
+              may_lack=True),
+        Extra(("--since",), "only after this event number: the last one of the export before", metavar="SEQ"),
+    )),
     Command("import", "ops", "special.import_tree", "Read a tree of mail files", TREE),
     Command("backup", "ops", "special.backup", "Copy the store while others go on writing",
             (Extra(("path",), "where to; default: backups/ in the home", metavar="FILE", may_lack=True),)),
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
-GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "ops": "Operations"}
+GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Guarding files",
+          "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:

@@ -38,6 +38,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_team
 
         return show_team.SHOWS.get(shown_as, _plain_values)
+    if shown_as.startswith("thread.") or shown_as == "can-write":
+        from . import show_threads
+
+        return show_threads.SHOWS[shown_as]
     return SHOWS.get(shown_as, _plain_values)
 
 
@@ -378,6 +382,12 @@ def _export(result: dict[str, Any]) -> RenderableType:
     return say(f"{result['exported']} messages in {result['folder']}")
 
 
+def _export_audit(result: dict[str, Any]) -> RenderableType:
+    told = f"{result['exported']:,} events in {result['file']}, up to {result['cursor']}."
+    gone = f" Those up to {result['horizon']} may be gone." if result["horizon"] else ""
+    return say(told, (gone, "yellow"))
+
+
 def _import(result: dict[str, Any]) -> RenderableType:
     return say(f"{result['imported']} messages taken in, {result['skipped']} were here already.")
 
@@ -398,4 +408,5 @@ SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
     "escalations": _escalations, "feed": _feed, "events": _feed, "health": _health, "stats": _stats,
     "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
+    "export.audit": _export_audit,
 }  # fmt: skip

@@ -50,6 +50,15 @@ def escalate(desk: Desk, read: dict[str, Any]) -> Reply:
     return answer(desk, "escalate", call_verb(desk, "escalate", read))
 
 
+# -- guard -------------------------------------------------------------------------------------------------------
+
+
+def can_write(desk: Desk, read: dict[str, Any]) -> Reply:
+    """Exit 0: all of them may be written; 1: one of them may not, and why."""
+    told = call_verb(desk, "can-write", read)
+    return answer(desk, "can-write", told, code=0 if told["allow"] else 1)
+
+
 # -- waiting and following ---------------------------------------------------------------------------------------
 
 

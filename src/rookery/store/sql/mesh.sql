@@ -81,6 +81,10 @@ UPDATE agents SET name = :name, key = :key WHERE team = :team AND id = :id;
 -- Who was called that before.
 SELECT a.name FROM former_names f JOIN agents a ON a.team = f.team AND a.id = f.agent WHERE f.team = :team AND f.key = :key;
 
+-- name: former_names
+-- What this agent was called before.
+SELECT key FROM former_names WHERE team = :team AND agent = :agent;
+
 -- name: keep_former_name
 -- Whoever looks for the old name is told the new one.
 INSERT INTO former_names (team, key, agent) VALUES (:team, :key, :agent)

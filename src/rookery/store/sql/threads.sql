@@ -39,9 +39,11 @@ SELECT task FROM thread_tasks WHERE team = :team AND thread = :thread ORDER BY t
 SELECT a.name FROM deliveries d JOIN agents a ON a.team = d.team AND a.id = d.agent
 WHERE d.team = :team AND d.message = :message ORDER BY d.agent;
 
--- name: involved
--- Whom a task concerns besides the one who acts on it.
-SELECT holder, assignee, created_by, author FROM tasks WHERE team = :team AND id = :id;
+-- name: concerned
+-- Whom a task concerns, and how it stands.
+SELECT a.name, t.status FROM tasks t
+JOIN agents a ON a.team = t.team AND a.id IN (t.created_by, t.holder, t.assignee, t.author)
+WHERE t.team = :team AND t.id = :id ORDER BY a.id;
 
 -- name: delivered
 -- Did this agent get that message?
