@@ -39,7 +39,8 @@ class Floor:
             "tags": "[]", "attachments": "[]", "payload": "{}", "context": "{}", "body": scene.BODY,
         }  # fmt: skip
         self._of_event = {"team": team_id, "type": "message", "actor": sender, "target": reader,
-                          "preview": scene.SUBJECT, "data": '{"type":"request"}'}  # fmt: skip
+                          "preview": scene.SUBJECT}  # fmt: skip
+        self._data = f'{{"type":"request","to":["{reader}"],"thread":"%s","priority":"normal","asks":true}}'
         self._of_delivery = {"team": team_id, "agent": ids[reader], "priority": 2, "sender": ids[sender],
                              "expires_at": None}  # fmt: skip
         self._of_beat = {"team": team_id, "session": session, "count": 1}
@@ -52,7 +53,7 @@ class Floor:
         execute("BEGIN IMMEDIATE").fetchall()
         message = {**self._of_message, "id": id, "thread": id, "seq": seq, "now": now, "at": now}
         n = execute(self._message, message).fetchall()[0][0]
-        execute(self._event, {**self._of_event, "seq": seq, "at": now, "ref": id}).fetchall()
+        execute(self._event, {**self._of_event, "seq": seq, "at": now, "ref": id, "data": self._data % id}).fetchall()
         execute(self._delivery, {**self._of_delivery, "message": n}).fetchall()
         execute(self._beat, {**self._of_beat, "now": now}).fetchall()
         execute(self._team, {**self._of_team, "seq": seq, "now": now}).fetchall()
@@ -90,6 +91,8 @@ def _looked_at(home: str) -> dict[str, Any]:
             cursor = execute(query)
             names = [column[0] for column in cursor.get_description()]
             row = dict(zip(names, cursor.fetchall()[0], strict=True))
+            if table == "events":  # a thread is its first message's id
+                row["data"] = row["data"].replace(row["ref"], "ID")
             seen |= {f"{table}.{name}": value for name, value in row.items() if name not in _VOLATILE}
         return seen
     finally:
