@@ -56,7 +56,7 @@ def test_h30_an_unknown_recipient_is_not_made(crew: Crew):
 
 
 def test_nobody_proves_anything_by_saying_so(crew: Crew):
-    grant = [crew.person._team, "token-0001", "agent", 1, "bob"]
+    grant = [crew.person._team, "token-0001", False, 1, "bob"]
     for door in (crew.person, crew.ada):
         answer = door.post("/v1/call/inbox", {"X-Rook-Caller": json.dumps({"grant": grant})})
         assert answer.status == 422, answer

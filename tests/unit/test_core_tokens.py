@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core import tokens
-from rookery.core.tokens import Grant, Kind
+from rookery.core.caller import Grant
+from rookery.core.tokens import Kind
 from rookery.service.verbs import TABLE, Verb, parameters
 
 CHANCES = st.integers(0, (1 << tokens.CHANCE_BITS) - 1)
-ADA = Grant("crew", "token-0001", Kind.AGENT, 1, "ada")
-EYES = Grant("crew", "token-0002", Kind.READ)
+ADA = Grant("crew", "token-0001", False, 1, "ada")
+EYES = Grant("crew", "token-0002", True)
 
 
 @given(CHANCES, CHANCES, st.sampled_from(Kind))

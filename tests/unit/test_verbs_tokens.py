@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from rookery.core import tokens
-from rookery.core.caller import Caller
+from rookery.core.caller import Caller, Grant
 from rookery.core.errors import RookError
-from rookery.core.tokens import Grant
 from rookery.service import tokens as service
 from tests.support import ledger
 from tests.support.fakes import FakeChance
@@ -60,8 +59,8 @@ def test_a_token_from_its_making_to_its_end(stage: Stage):
     }  # fmt: skip
     grant = grant_of(stage, made["token"])
     assert grant is not None
-    assert (grant.team, grant.id, grant.kind, grant.name) == ("crew", "token-0001", "agent", "ada")
-    assert grant_of(stage, new(stage)["token"]) == Grant("crew", "token-0002", tokens.Kind.READ)
+    assert (grant.team, grant.id, grant.reads_only, grant.name) == ("crew", "token-0001", False, "ada")
+    assert grant_of(stage, new(stage)["token"]) == Grant("crew", "token-0002", True)
     listed = stage.call("token.list")["tokens"]
     assert [(t["id"], t["kind"], t["agent"], t["state"], t["by"]) for t in listed] == [
         ("token-0002", "read", None, "good", "user"), ("token-0001", "agent", "ada", "good", "user"),
@@ -246,8 +245,8 @@ def test_h30_a_token_is_good_in_its_team_alone(build: Build):
     grant = grant_of(stage, new(stage, "ada")["token"])
     new(other, "ada")  # the same id, in another team
     assert grant is not None
-    for kind in tokens.Kind:
-        refused = other.refused("who", Caller(grant=grant._replace(kind=kind)))
+    for reads_only in (False, True):
+        refused = other.refused("who", Caller(grant=grant._replace(reads_only=reads_only)))
         assert (refused.http_status, refused.code) == (403, "NOT_YOURS")
         assert "crew" in refused.hint
 

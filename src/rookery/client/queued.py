@@ -15,8 +15,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from rookery.core import errors
-from rookery.core.caller import Caller
-from rookery.core.tokens import Grant
+from rookery.core.caller import Caller, Grant
 from rookery.service import tokens
 from rookery.service.tx import World
 from rookery.store.port import Store, Transaction

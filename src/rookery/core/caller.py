@@ -2,7 +2,15 @@
 
 from typing import NamedTuple
 
-from rookery.core.tokens import Grant
+
+class Grant(NamedTuple):
+    """What a token that was presented proves: one agent of one team, or that its bearer may look at one."""
+
+    team: str
+    id: str
+    reads_only: bool
+    agent: int = 0  # the agent's row: it stays the same when the agent is renamed
+    name: str = ""  # what the agent was called when the token was looked at
 
 
 class Caller(NamedTuple):

@@ -8,8 +8,8 @@ once; kept is its SHA-256. 256 bits of chance can not be guessed, so neither sal
 """
 
 from enum import StrEnum
-from typing import NamedTuple
 
+from rookery.core.caller import Grant
 from rookery.core.errors import NotYours
 
 CHANCE_BITS = 256
@@ -24,16 +24,6 @@ class Kind(StrEnum):
 
 
 PREFIXES = {Kind.AGENT: "rookagent_", Kind.READ: "rookread_"}
-
-
-class Grant(NamedTuple):
-    """What a token that was presented proves."""
-
-    team: str
-    id: str
-    kind: Kind
-    agent: int = 0  # the agent's row: it stays the same when the agent is renamed
-    name: str = ""  # what the agent was called when the token was looked at
 
 
 def written(kind: Kind, chance: int) -> str:
@@ -82,11 +72,11 @@ def _ended(message: str, code: str) -> NotYours:
 def refusal(grant: Grant, verb: str, *, writes: bool, who: str, by_token: bool) -> NotYours | None:
     """Why a verb can not be called with this token, as far as the table of verbs tells. (Who the leader is, and what
     an agent may do to which task, is judged as without a token.)"""
-    if grant.kind is Kind.READ and writes:
+    if grant.reads_only and writes:
         return read_only()
-    if not by_token or (grant.kind is Kind.READ and who in ("leader", "person")):
+    if not by_token or (grant.reads_only and who in ("leader", "person")):
         return NotYours(
-            f"{verb} can not be done with {'a read-only' if grant.kind is Kind.READ else 'an agent'} token.",
+            f"{verb} can not be done with {'a read-only' if grant.reads_only else 'an agent'} token.",
             "The person can, with the daemon's own token or on its machine: `rook escalate` asks them.",
         )
     return None

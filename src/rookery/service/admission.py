@@ -7,7 +7,8 @@ lease) is for the verb to judge.
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.core import errors, names, tokens
+from rookery.core import errors, names
+from rookery.core.caller import Grant
 
 from .tx import Tx
 from .verbs import Verb
@@ -25,8 +26,10 @@ def admit(tx: Tx, verb: Verb, args: Mapping[str, Any]) -> Mapping[str, Any]:
     return args
 
 
-def _with_token(tx: Tx, grant: tokens.Grant, verb: Verb, args: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_token(tx: Tx, grant: Grant, verb: Verb, args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Looked at again here, so that nothing commits with a token that was revoked while its request was on its way."""
+    from rookery.core import tokens  # few callers have one
+
     if tx.team != grant.team:
         raise tokens.other_team(grant)
     row = tx.one("token", id=grant.id)
@@ -36,13 +39,15 @@ def _with_token(tx: Tx, grant: tokens.Grant, verb: Verb, args: Mapping[str, Any]
     refusal = over or tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
     if refusal is not None:
         raise refusal
-    if grant.kind is tokens.Kind.READ:
+    if grant.reads_only:
         return args
     me = tx.me()["name"]  # also where the verb would not ask: naming another is refused whatever it is for
     return {**args, verb.acts_as: _own(grant, me, args.get(verb.acts_as))} if verb.acts_as else args
 
 
-def _own(grant: tokens.Grant, me: str, said: str | None) -> str:
+def _own(grant: Grant, me: str, said: str | None) -> str:
+    from rookery.core import tokens
+
     if said and names.key(said) != names.key(me):
         raise tokens.not_you(grant, names.check_address(said))
     return me

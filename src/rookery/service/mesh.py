@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from rookery.core import errors, mail, mesh, names, naming, text, times, tokens
+from rookery.core import errors, mail, mesh, names, naming, text, times
 from rookery.core.presence import is_live
 from rookery.store.port import Row
 
@@ -156,6 +156,8 @@ def rename(tx: Tx, name: Annotated[str, Arg("the new name", positional=True)]) -
     me = my_own_session(tx)
     name = names.check_new_name(name)
     if tx.caller.grant is not None and names.key(name) != me["key"] and tx.world.directory.is_defined(name):
+        from rookery.core import tokens
+
         raise tokens.not_you(tx.caller.grant, name)  # the leader's name, say, before the leader came
     taken = tx.find_agent(name)
     if taken is not None and taken["id"] != me["id"]:

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from rookery.core import errors, names, text, times, tokens
+from rookery.core.caller import Grant
 from rookery.store.port import Row, Transaction
 
 from .mailbox import checked_limit
@@ -106,7 +107,7 @@ def revoke(tx: Tx, id: Annotated[str, Arg("the token's id, as in `token list`", 
 # -- using one -------------------------------------------------------------------------------------------------------
 
 
-def presented(db: Transaction, digest: str) -> tokens.Grant | None:
+def presented(db: Transaction, digest: str) -> Grant | None:
     """What the token with this digest proves; None where there is none, a refusal where it is over."""
     row = db.one("store_token", digest=digest)
     if row is None:
@@ -114,9 +115,8 @@ def presented(db: Transaction, digest: str) -> tokens.Grant | None:
     over = _ended(row, db.now)
     if over is not None:
         raise over
-    return tokens.Grant(
-        row["team_name"], row["id"], tokens.Kind(row["kind"]), row["agent"] or 0, row["agent_name"] or ""
-    )
+    reads_only = row["kind"] == tokens.Kind.READ
+    return Grant(row["team_name"], row["id"], reads_only, row["agent"] or 0, row["agent_name"] or "")
 
 
 def _ended(row: Row, now: int) -> errors.NotYours | None:

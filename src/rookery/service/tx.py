@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rookery.config import Settings
-from rookery.core import errors, ids, mesh, names, presence, times, tokens
-from rookery.core.caller import Caller
+from rookery.core import errors, ids, mesh, names, presence, times
+from rookery.core.caller import Caller, Grant
 from rookery.core.ports import Chance, Prober
 from rookery.store.port import Row, Transaction
 
@@ -217,7 +217,7 @@ class Tx:
     def beat_is_due(self) -> bool:
         """After a read: presence is written no more often than the heartbeat asks for."""
         me = self._me
-        if self.caller.grant is not None and self.caller.grant.kind is tokens.Kind.READ:
+        if self.caller.grant is not None and self.caller.grant.reads_only:
             return False  # whoever only looks keeps nobody alive
         if me is None or me["session"] is None or me["ended_at"] is not None:
             return False
@@ -229,8 +229,10 @@ class Tx:
         grant = self.caller.grant
         if grant is None:
             return None
-        if grant.kind is tokens.Kind.READ:
+        if grant.reads_only:
             return self._by_name() or self._person()
+        from rookery.core import tokens  # few callers have one
+
         self._refuse_other(grant)
         found = self.one("agent_by_id", id=grant.agent)
         mine = self.find_agent(found["name"]) if found else None
@@ -239,7 +241,9 @@ class Tx:
         self._refuse_fenced(mine)
         return self._by_session() or mine
 
-    def _refuse_other(self, grant: tokens.Grant) -> None:
+    def _refuse_other(self, grant: Grant) -> None:
+        from rookery.core import tokens
+
         name, session = self.caller.agent, self.caller.session
         if name:
             row = self.find_agent(names.check_address(name)) or self._renamed(name)

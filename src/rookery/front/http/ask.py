@@ -7,9 +7,8 @@ from typing import Any, NoReturn
 from starlette.requests import Request
 
 from rookery.client.placed import Ground, placed
-from rookery.core import errors, names, text, tokens
-from rookery.core.caller import Caller
-from rookery.core.tokens import Grant
+from rookery.core import errors, names, text
+from rookery.core.caller import Caller, Grant
 
 from .daemon import Daemon
 from .guard import GRANT
@@ -74,11 +73,6 @@ class Ask:
         team = self.query("teamId") or self.body.get("teamId") or own
         if not isinstance(team, str):
             raise errors.BadInput("teamId is no text.", "Leave it out for the daemon's own team.")
-        return self.serves(team)
-
-    def serves(self, team: str) -> str:
-        if self.grant is not None and team != self.grant.team:
-            raise tokens.other_team(self.grant)
         return self.daemon.serves(team)
 
     def agent(self) -> str | None:
@@ -103,7 +97,7 @@ class Ask:
 
     def _named(self, told: str | None) -> str | None:
         """With an agent's token every name has to be its own, wherever it stands: one that is not is put to the law."""
-        if self.grant is None or self.grant.kind is tokens.Kind.READ:
+        if self.grant is None or self.grant.reads_only:
             return told
         query, headers = self.request.query_params, self.request.headers
         said = [told, self.body.get("agentId"), *query.getlist("agentId"), *headers.getlist(AGENT_HEADER)]

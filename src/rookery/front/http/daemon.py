@@ -8,8 +8,7 @@ from typing import Any
 from rookery import app
 from rookery.client.queued import CUT_OFF
 from rookery.core import errors, names, text, tokens
-from rookery.core.caller import Caller
-from rookery.core.tokens import Grant
+from rookery.core.caller import Caller, Grant
 
 from .metrics import Numbers
 from .news import News

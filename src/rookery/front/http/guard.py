@@ -12,7 +12,7 @@ from time import perf_counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rookery.core import errors, tokens
-from rookery.core.tokens import Grant
+from rookery.core.caller import Grant
 
 from .answer import refusal
 from .daemon import Daemon

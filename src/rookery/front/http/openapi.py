@@ -5,6 +5,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from rookery.core import tokens
+from rookery.core.caller import Grant
 from rookery.service import verbs
 from rookery.version import VERSION
 
@@ -99,7 +100,7 @@ def _call(verb: verbs.Verb) -> dict[str, Any]:
 
 def _allowed(verb: verbs.Verb) -> list[dict[str, list[str]]]:
     """The tokens it can be called with: asked of the law, with a made-up one of each kind."""
-    kinds = {kind: tokens.Grant("", "", kind) for kind in tokens.Kind}
+    kinds = {kind: Grant("", "", reads_only=kind is tokens.Kind.READ) for kind in tokens.Kind}
     return [{"token": []}] + [
         {f"{kind}Token": []}
         for kind, grant in kinds.items()

@@ -56,7 +56,7 @@ async def teams(ask: Ask) -> Any:
 
 
 async def team(ask: Ask) -> Any:
-    return await ask.daemon.call(ask.serves(ask.path("id")), "team.show", {}, ask.caller())
+    return await ask.daemon.call(ask.daemon.serves(ask.path("id")), "team.show", {}, ask.caller())
 
 
 async def make_team(ask: Ask) -> Response:

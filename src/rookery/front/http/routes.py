@@ -124,7 +124,7 @@ def _refuse_early(line: Line, request: Request) -> None:
         refused = tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
     else:
         looks = line.method == "GET" or line.path == CALL
-        refused = tokens.read_only() if grant.kind is tokens.Kind.READ and not looks else None
+        refused = tokens.read_only() if grant.reads_only and not looks else None
     if refused is not None:
         raise refused
 
