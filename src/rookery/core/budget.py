@@ -108,7 +108,7 @@ def refusal(act: Act, accounts: Sequence[Account], rules: Rules, leader: str) ->
 def _spent(account: Account, rules: Rules, leader: str) -> errors.BudgetSpent:
     return errors.BudgetSpent(
         f"{whose(account)} is spent: {told(account, rules)}.",
-        f"{who_raises(account, rules, leader)} What reports still works: done, fail, progress, escalate, "
+        f"{who_raises(account, rules, leader)} Reporting still works: done, fail, progress, escalate, "
         "answers to a person.",
         code="BUDGET_EXCEEDED",
         scope=account.kind,

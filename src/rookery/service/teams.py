@@ -52,7 +52,7 @@ def define(
     unset: Annotated[
         list[str] | None, Arg("leave this to the settings again: leader, guard, budget (repeatable)", metavar="WHAT")
     ] = None,
-    definition: Annotated[dict[str, Any] | None, Arg("the same as seed 002's team.json", hidden=True)] = None,
+    definition: Annotated[dict[str, Any] | None, Arg("the same as a team.json", hidden=True)] = None,
 ) -> dict[str, Any]:
     """What is said is set, what is not said stays. Agents and groups are the leader's to change, the rest is not."""
     known = [row["name"] for row in tx.all("agent_names")]

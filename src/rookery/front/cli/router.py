@@ -81,7 +81,7 @@ COMMANDS = (
     Command("receipts", "mail"),
     Command("team show", "tasks"),
     Command("team set", "tasks", "special_team.define", extras=(
-        Extra(("--file",), "seed 002's team.json; options are written over it", metavar="FILE"),
+        Extra(("--file",), "a team.json; options are written over it", metavar="FILE"),
         Extra(("--strict",), "only what a lease of yours covers may be written"),
         Extra(("--advisory",), "the guard advises and does not refuse"),
     )),

@@ -44,7 +44,7 @@ def team(result: dict[str, Any]) -> RenderableType:
 
 
 def _from(said: str, source: str) -> Text:
-    told = {"stored": "", "default": " (default)"}.get(source, f" (from {one_line(source, 80)})")
+    told = {"stored": "", "default": " (default)"}.get(source, f" (from {one_line(source.rpartition('/')[2], 60)})")
     return Text.assemble(said, (told, "dim"))
 
 
