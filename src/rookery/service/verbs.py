@@ -22,7 +22,8 @@ class Arg(NamedTuple):
     positional: bool = False
     choices: tuple[str, ...] = ()
     metavar: str = ""
-    # "when", "past", "span", "json", "money": text that a door turns into the value; "paths", "patterns", "document": files
+    # "when", "past", "span", "json", "money": text that a door turns into the value; "paths", "patterns", "document":
+    # files, resolved where the caller stands
     kind: str = ""
     hidden: bool = False  # not on the command line
 
