@@ -99,7 +99,7 @@ class Impostor:
             except OSError:
                 return
             self.visits += 1
-            with line:
+            with line, suppress(BrokenPipeError):  # a visitor may leave whenever it likes
                 line.settimeout(PATIENCE_S)
                 self._act(line)
 

@@ -2,7 +2,7 @@
 
 May touch: the network, and the house through the queued client. Routes translate and call; no rule lives here.
 
-    serve.py    the process: socket, lock, runtime.json, signals, sweeper     daemon.py   what every request shares
+    serve.py    the process: sockets, lock, runtime.json, signals, sweeper    daemon.py   what every request shares
     guard.py    Host, Origin and token before anything else is looked at      ask.py      a request, read and checked
     routes.py   every route in one table                                      tasks, threads, usage, resources: acts
     news.py     waiting for the bell on the event loop; events as a stream    openapi.py, metrics.py
