@@ -26,8 +26,8 @@ def test_tokens_are_listed_and_revoked(rook: Terminal):
 
 
 @pytest.mark.parametrize("argv", [
-    ["new"], ["new", "--agent", "a", "--read-only"], ["new", "--agent", "user"], ["new", "--agent", "a", "--ttl", "soon"],
-    ["new", "--agent", "a", "--ttl", "0"], ["revoke"], [],
+    ["new"], ["new", "--agent", "a", "--read-only"], ["new", "--agent", "user"],
+    ["new", "--agent", "a", "--ttl", "soon"], ["new", "--agent", "a", "--ttl", "0"], ["revoke"], [],
 ], ids=" ".join)  # fmt: skip
 def test_wrong_usage_is_told(rook: Terminal, argv: list[str]):
     reply = rook("token", *argv)
