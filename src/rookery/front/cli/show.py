@@ -18,11 +18,12 @@ PRIORITY = {"urgent": "bold red", "high": "yellow", "normal": "", "low": "dim"}
 STATUS = {"active": "green", "idle": "cyan", "away": "dim", "stuck": "bold red", "offline": "dim"}
 STATE = {"unread": "bold", "read": "", "processing": "cyan", "completed": "green", "failed": "red", "archived": "dim",
          "expired": "dim"}  # fmt: skip
+LEAST = {"token.new": 80}  # however narrow the terminal: a token that is cut is lost
 WELL = {True: ("ok", "green"), False: ("no", "bold red")}
 
 
 def text(shown_as: str, result: Any, width: int, *, terminal: bool) -> str:
-    return render(_show(shown_as)(result), width, terminal=terminal)
+    return render(_show(shown_as)(result), max(width, LEAST.get(shown_as, 0)), terminal=terminal)
 
 
 def _show(shown_as: str) -> Callable[[Any], RenderableType]:

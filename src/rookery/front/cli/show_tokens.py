@@ -16,7 +16,7 @@ def _new(result: dict[str, Any]) -> RenderableType:
     until = f", good until {clock(result['expires_at'])}" if result["expires_at"] else ""
     return Group(
         say((result["id"], "bold"), f" {what}{until}. This is the only time it is shown:"),
-        Text(result["token"], "bold", no_wrap=True, overflow="ignore"),
+        Text(result["token"], "bold", no_wrap=True),
         Text(f"ROOK_URL and ROOK_TOKEN use it; `rook token revoke {result['id']}` ends it.", "dim"),
     )
 
