@@ -64,21 +64,18 @@ def show(
 ) -> dict[str, Any]:
     if not 1 <= limit <= MOST:
         raise errors.BadInput(f"A limit of {limit} is out of range.", f"1 to {MOST}.")
-    rules, terms = limits.rules_of(tx), tx.terms()
-    found = _known(tx, agent) if agent else None
-    agents = [tx.one("agent_terms", id=found["id"])] if found else tx.all("agents_that_used", limit=limit)
-    tasks = [_task(tx, task)] if task else [] if found else tx.all("tasks_that_used", limit=limit)
+    rules, found = limits.rules_of(tx), _known(tx, agent) if agent else None
+    agents, tasks = _chosen(tx, found, task, limit)
     shown = {
         "schemaVersion": "1.0.0",
         "teamId": tx.team,
         **_card(limits.team_account(tx, rules), rules),
-        "unpricedTokens": terms["unpriced"],
+        "unpricedTokens": tx.terms()["unpriced"],
         "currency": rules.currency,
         "budget": as_json(rules),
         "agents": [
             {"agent": row["name"], **_card(limits.account("agent", row["name"], row, rules.agent), rules)}
-            for row in ([] if task and not found else agents)
-            if row is not None
+            for row in agents
         ],
         "tasks": [
             {"task": row["id"], "title": row["title"], "status": row["status"],
@@ -341,6 +338,14 @@ def _shown(said: dict[str, Any]) -> str:
 
 
 # -- showing -------------------------------------------------------------------------------------------------------
+
+
+def _chosen(tx: Tx, agent: Row | None, task: str, limit: int) -> tuple[list[Row], list[Row]]:
+    """The agents and tasks that were asked for, or all that used something."""
+    if agent is None and not task:
+        return tx.all("agents_that_used", limit=limit), tx.all("tasks_that_used", limit=limit)
+    agents = tx.all("agent_terms", id=agent["id"]) if agent else []
+    return agents, [_task(tx, task)] if task else []
 
 
 def _known(tx: Tx, agent: str) -> Row:
