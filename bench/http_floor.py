@@ -108,7 +108,7 @@ class Rows:
     def mail_after(self, cursor: int, limit: int, agent: str) -> list[dict[str, Any]]:
         events = self._all("events_after", cursor=cursor, limit=limit)
         names = ("seq", "at", "type", "actor", "target", "ref", "preview", "data")
-        told = [dict(zip(names, event, strict=True)) for event in events]
+        told: list[dict[str, Any]] = [dict(zip(names, event, strict=True)) for event in events]
         for event in told:
             got = self._all("delivered", id=event["ref"], agent=self._agents[agent])
             event["thread"], event["body"] = got[0][1], got[0][4]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
-from . import http_home, scene
+from . import http_home
 from .helper import Helper
 from .http_load import Answered, Wire, exchange, request
 from .scene import Scene
