@@ -1,9 +1,12 @@
 """A request, read and checked: who asks, for which team, with what."""
 
 import json
+from functools import cached_property
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
 
 from rookery.core import errors, names, text
 from rookery.core.caller import Caller
@@ -17,18 +20,32 @@ KEY_HEADER = "idempotency-key"
 
 
 class Ask:
-    def __init__(self, daemon: Daemon, request: Request, body: dict[str, Any]) -> None:
+    def __init__(self, daemon: Daemon, scope: Scope, params: dict[str, str], body: dict[str, Any]) -> None:
         self.daemon = daemon
-        self.request = request
+        self.scope = scope
+        self.params = params
         self.body = body
 
     # -- what was given ----------------------------------------------------------------------------------------------
 
     def path(self, name: str) -> str:
-        return self.request.path_params[name]
+        return self.params[name]
 
     def query(self, name: str, otherwise: str = "") -> str:
-        return self.request.query_params.get(name, otherwise)
+        return self._asked.get(name, otherwise)
+
+    def header(self, name: str, otherwise: str = "") -> str:
+        found = self._headers.get(name.encode())
+        return otherwise if found is None else found.decode("latin-1")
+
+    @cached_property
+    def _asked(self) -> dict[str, str]:
+        written: bytes = self.scope["query_string"]
+        return dict(parse_qsl(written.decode("latin-1"), keep_blank_values=True)) if written else {}
+
+    @cached_property
+    def _headers(self) -> dict[bytes, bytes]:
+        return dict(self.scope["headers"])
 
     def whole(self, name: str, otherwise: int) -> int:
         written = self.query(name)
@@ -59,7 +76,7 @@ class Ask:
 
     @property
     def key(self) -> dict[str, str]:
-        written = self.request.headers.get(KEY_HEADER, "")
+        written = self.header(KEY_HEADER)
         return {"key": written} if written else {}
 
     # -- who and where -----------------------------------------------------------------------------------------------
@@ -71,7 +88,7 @@ class Ask:
         return self.daemon.serves(team)
 
     def agent(self) -> str | None:
-        agent = self.body.get("agentId") or self.query("agentId") or self.request.headers.get(AGENT_HEADER) or None
+        agent = self.body.get("agentId") or self.query("agentId") or self.header(AGENT_HEADER) or None
         if agent is None:
             return None
         if not isinstance(agent, str):
@@ -80,8 +97,8 @@ class Ask:
 
     def caller(self) -> Caller:
         """With the team's token a valid name that is not known yet is made on first use (seed 002)."""
-        told = self.request.headers.get(CALLER_HEADER)
-        if told is None:
+        told = self.header(CALLER_HEADER)
+        if not told:
             return Caller(agent=self.agent(), open_addresses=True)
         return told_caller(told)
 
@@ -125,17 +142,21 @@ def _check_caller(caller: Caller) -> None:
         text.check_text(word or "", "the caller")
 
 
-async def read_body(request: Request, limit: int) -> dict[str, Any]:
-    declared = request.headers.get("content-length", "0")
+async def read_body(scope: Scope, receive: Receive, limit: int) -> dict[str, Any]:
+    declared = dict(scope["headers"]).get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > limit:
         _too_large(limit)
     parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
         if size > limit:
             _too_large(limit)
-        parts.append(part)
+        more = message.get("more_body", False)
     return parsed(b"".join(parts))
 
 

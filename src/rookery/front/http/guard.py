@@ -5,10 +5,11 @@ answers (H30). It can neither choose the Host header freely nor hide its Origin,
 """
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from rookery.core import errors
 
@@ -16,37 +17,34 @@ from .answer import refusal
 from .daemon import Daemon
 
 OPEN = ("/healthz",)
+GONE = 499  # nobody waits for the answer any more; counted under the number that proxies use for it
+Answering = Callable[[Scope, Receive], Awaitable[Response | None]]
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, daemon: Daemon) -> None:
-        self._app = app
+    def __init__(self, answering: Answering, daemon: Daemon) -> None:
+        self._answering = answering
         self._daemon = daemon
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await self._app(scope, receive, send)
-        began, status = perf_counter(), 500
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+        began, status = perf_counter(), GONE
         try:
             error = self._refuses(scope)
-            await (refusal(error) if error else self._app)(scope, receive, noted)
+            answer = refusal(error) if error else await self._answering(scope, receive)
+            if answer is not None:
+                status = answer.status_code
+                await answer(scope, receive, send)
         finally:
             route = scope.get("rook.route", "other")
             self._daemon.numbers.note(scope["method"], route, status, perf_counter() - began)
 
     def _refuses(self, scope: Scope) -> errors.RookError | None:
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        if not self._is_ours(headers.get(b"host", "")):
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._is_ours(host):
             return errors.NotYours("This daemon is not called by that name.", "Use its address.", code="BAD_HOST")
         origin = headers.get(b"origin")
-        if origin is not None and origin != f"http://{headers[b'host']}":
+        if origin is not None and origin.decode("latin-1") != f"http://{host}":
             return errors.NotYours("Pages of other origins may not call this daemon.", code="BAD_ORIGIN")
         if scope["path"] in OPEN or self._knows_token(headers):
             return None
@@ -61,6 +59,6 @@ class Guard:
             name = host
         return name.lower() in self._daemon.hosts
 
-    def _knows_token(self, headers: Mapping[bytes, str]) -> bool:
-        scheme, _, given = headers.get(b"authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode("latin-1"), self._daemon.token)
+    def _knows_token(self, headers: Mapping[bytes, bytes]) -> bool:
+        scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._daemon.token)

@@ -1,15 +1,12 @@
 """Every route, once: the application and its description are drawn from this table."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope
 
 from rookery.core import errors
 
@@ -79,36 +76,67 @@ TABLE: tuple[Line, ...] = (
 
 
 def application(daemon: Daemon) -> ASGIApp:
-    routes = [_route(daemon, line) for line in TABLE]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
-    app.router.redirect_slashes = False
-    return Guard(app, daemon)
+    return Guard(Routes(daemon).answer, daemon)
 
 
-def _route(daemon: Daemon, line: Line) -> Route:
-    route = Route(line.path, _endpoint(daemon, line), methods=[line.method])
-    route.methods = {line.method}  # without HEAD, which would keep a stream running that nobody reads
-    return route
+class Routes:
+    """Finds the line for a request. By hand: every path is a few words, one of which may stand for anything."""
 
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._root = Place()
+        for line in TABLE:
+            here = self._root
+            for word in line.path.split("/"):
+                here = here.made(word)
+            here.lines[line.method] = line
 
-def _endpoint(daemon: Daemon, line: Line) -> Callable[[Request], Awaitable[Response]]:
-    async def answered(request: Request) -> Response:
-        request.scope["rook.route"] = line.path
+    async def answer(self, scope: Scope, receive: Receive) -> Response | None:
+        """None when nobody waits for it any more."""
+        lines, params = self._found(scope["path"])
+        if not lines:
+            return refusal(errors.UnknownName("There is nothing here.", "GET /openapi.json", code="NOT_FOUND"))
+        if scope["method"] not in lines:
+            error = errors.BadInput("Not with this method.", "GET /openapi.json", code="BAD_METHOD", http=405)
+            return refusal(error, {"Allow": ", ".join(lines)})
+        line = lines[scope["method"]]
+        scope["rook.route"] = line.path
         try:
-            body = await read_body(request, daemon.body_limit) if line.method == "POST" else {}
-            result = await line.act(Ask(daemon, request, body))
+            body = await read_body(scope, receive, self._daemon.body_limit) if line.method == "POST" else {}
+            result = await line.act(Ask(self._daemon, scope, params, body))
         except errors.RookError as error:
             return refusal(error)
+        except ClientDisconnect:
+            return None
         except Exception:  # a door: whatever went wrong, the caller gets an answer, and the log the reason
             log.exception("%s %s", line.method, line.path)
             return refusal(errors.RookError("Something broke in the daemon.", "Its log tells more.", code="INTERNAL"))
         return result if isinstance(result, Response) else json_answer(result)
 
-    return answered
+    def _found(self, path: str) -> tuple[Mapping[str, Line], dict[str, str]]:
+        """The lines of a path by their methods, and what stood where anything may stand."""
+        here, params = self._root, {}
+        for word in path.split("/"):
+            if (there := here.words.get(word)) is None:
+                if not word or (there := here.anything) is None:
+                    return {}, {}
+                params[here.name] = word
+            here = there
+        return here.lines, params
 
 
-def _not_found(_request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    if status == 405:
-        return refusal(errors.BadInput("Not with this method.", "GET /openapi.json", code="BAD_METHOD", http=405))
-    return refusal(errors.UnknownName("There is nothing here.", "GET /openapi.json", code="NOT_FOUND", http=status))
+class Place:
+    """Somewhere on the way along a path: what may come next, and what is here."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, Place] = {}
+        self.anything: Place | None = None
+        self.name = ""  # what that is called
+        self.lines: dict[str, Line] = {}
+
+    def made(self, word: str) -> "Place":
+        if not word.startswith("{"):
+            return self.words.setdefault(word, Place())
+        self.name = word[1:-1]
+        self.anything = self.anything or Place()
+        return self.anything
