@@ -17,6 +17,7 @@ WAIT_LIMIT_S = 300.0
 CALLER_HEADER = "x-rook-caller"  # our own client tells everything it knows about its process
 AGENT_HEADER = "x-rook-agent"
 KEY_HEADER = "idempotency-key"
+PID_LIMIT = 1 << 31
 
 
 class Ask:
@@ -82,18 +83,20 @@ class Ask:
     # -- who and where -----------------------------------------------------------------------------------------------
 
     def team(self) -> str:
-        team = self.query("teamId") or self.body.get("teamId") or self.daemon.team
-        if not isinstance(team, str):
-            raise errors.BadInput("teamId is no text.", "Leave it out for the daemon's own team.")
+        team = self.query("teamId") or self._name("teamId") or self.daemon.team
         return self.daemon.serves(team)
 
     def agent(self) -> str | None:
-        agent = self.body.get("agentId") or self.query("agentId") or self.header(AGENT_HEADER) or None
-        if agent is None:
-            return None
-        if not isinstance(agent, str):
-            raise errors.BadInput("agentId is no text.", names.NAME_CHARS, code="BAD_NAME")
-        return not_system(names.check_address(agent))
+        """From the body, the query or a header; the first counts, and none of them may be anything but a name."""
+        said = (self._name("agentId"), self.query("agentId"), self.header(AGENT_HEADER))
+        checked = [not_system(names.check_address(name)) for name in said if name]
+        return checked[0] if checked else None
+
+    def _name(self, field: str) -> str:
+        name = self.body.get(field)
+        if name is not None and not isinstance(name, str):
+            raise errors.BadInput(f"{field} is no text.", names.NAME_CHARS, code="BAD_NAME")
+        return name or ""
 
     def caller(self) -> Caller:
         """With the team's token a valid name that is not known yet is made on first use (seed 002)."""
@@ -119,27 +122,32 @@ def not_system(agent: str) -> str:
 
 def told_caller(told: str) -> Caller:
     try:
-        fields = json.loads(told)
-        caller = Caller(**fields)
-        process = tuple(caller.process) if caller.process else None
-        lineage = tuple((int(pid), str(started)) for pid, started in caller.lineage[:200])
-        whole = caller._replace(process=process, lineage=lineage)
-    except (ValueError, TypeError):
-        raise errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.") from None
-    _check_caller(whole)
+        caller = Caller(**json.loads(told))
+        process = None if caller.process is None else _process(caller.process)
+        lineage = tuple(_process(each) for each in caller.lineage[:200])
+    except (ValueError, TypeError, RecursionError):
+        raise _no_caller() from None
+    whole = caller._replace(process=process, lineage=lineage)
+    words = (whole.agent or "", whole.session or "", whole.host, whole.boot, whole.cwd)
+    if not all(isinstance(word, str) for word in words) or not isinstance(whole.open_addresses, bool):
+        raise _no_caller()
+    if whole.agent:
+        not_system(whole.agent)
+    for word in words:
+        text.check_text(word, "the caller")
     return whole
 
 
-def _check_caller(caller: Caller) -> None:
-    words = (caller.agent, caller.session, caller.host, caller.boot, caller.cwd)
-    if not all(word is None or isinstance(word, str) for word in words) or not isinstance(caller.open_addresses, bool):
-        raise errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.")
-    if caller.process is not None and (len(caller.process) != 2 or not isinstance(caller.process[0], int)):
-        raise errors.BadInput(f"The header {CALLER_HEADER} names no process.", "Leave it out.")
-    if caller.agent:
-        not_system(caller.agent)
-    for word in words:
-        text.check_text(word or "", "the caller")
+def _process(told: Any) -> tuple[int, str]:
+    """A pid and when it started, as any store can hold them."""
+    pid, started = told
+    if type(pid) is not int or not 0 <= pid <= PID_LIMIT or not isinstance(started, str):
+        raise ValueError(told)
+    return pid, text.check_text(started, "the caller")
+
+
+def _no_caller() -> errors.BadInput:
+    return errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.")
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> dict[str, Any]:

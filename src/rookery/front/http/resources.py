@@ -17,6 +17,8 @@ from .ask import Ask
 PAGE = 500
 QUIET_S = 15.0  # a comment now and then keeps proxies from closing a stream, and finds readers that have gone
 ENVELOPE = ("agentId", "teamId")
+SEND = ("to", "subject", "body", "type", "priority", "payload", "context", "attachments", "tags", "expires", "asks",
+        "group", "thread")  # fmt: skip
 
 
 async def health(_ask: Ask) -> Any:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from starlette.requests import ClientDisconnect
@@ -10,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope
 
 from rookery.core import errors
 
-from . import openapi, resources, tasks, threads
+from . import openapi, resources, shapes, tasks, threads
 from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
@@ -29,49 +30,75 @@ class Line(NamedTuple):
     query: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
     created: bool = False  # answers 201 for what is new
+    verb: str = ""  # whose arguments the fields are, and whose result is the answer
+    fields: Mapping[str, str] = {}  # fields that the verb calls something else
+    needs: tuple[str, ...] = ()
+    either: tuple[str, ...] = ()  # one of these
+    answer: Any = None  # its shape, where that is not the verb's result
+    kinds: tuple[str, ...] = ("application/json",)
 
 
 AGENT = ("agentId", "teamId")
+JSON_OR_STREAM = ("application/json", "text/event-stream")
 
 
 async def description(_ask: Ask) -> Any:
+    return _document()
+
+
+@cache
+def _document() -> dict[str, Any]:
     return openapi.document(TABLE)
 
 
+def _step(name: str, step: tasks.Step) -> Line:
+    return Line(
+        "POST", f"/v1/tasks/{{id}}/{name}", tasks.step(name), f"{name.capitalize()} a task",
+        body=(*AGENT, *step.fields), verb=step.verb, fields=step.fields,
+        answer=STEPPED.get(step.verb, shapes.TaskStepped),
+        needs=tuple(field for field in step.needs if field != "agentId"),  # that may come by a header
+    )  # fmt: skip
+
+
+STEPPED = {"task.claim": shapes.Claimed, "task.renew": shapes.Claimed, "task.progress": shapes.ProgressStepped}
 TABLE: tuple[Line, ...] = (
-    Line("GET", "/healthz", resources.health, "Is a daemon here, and of which version"),
-    Line("GET", "/openapi.json", description, "This description"),
-    Line("GET", "/metrics", resources.numbers, "Numbers for Prometheus"),
+    Line("GET", "/healthz", resources.health, "Is a daemon here, and of which version", answer=shapes.Alive),
+    Line("GET", "/openapi.json", description, "This description", answer=dict[str, Any]),
+    Line("GET", "/metrics", resources.numbers, "Numbers for Prometheus", answer=str, kinds=("text/plain",)),
     Line("POST", "/v1/call/{verb}", resources.call, "Any verb, by its name"),
-    Line("GET", "/v1/teams", resources.teams, "Every team of this store"),
-    Line("POST", "/v1/teams", resources.make_team, "Make a team", body=("teamId", "agents"), created=True),
-    Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it"),
-    Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",)),
-    Line("GET", "/v1/messages", resources.messages, "An agent's mail", (*AGENT, "after", "limit")),
-    Line("POST", "/v1/messages", resources.send, "Send a message", body=(*AGENT, "to", "subject", "body"),
-         created=True),
-    Line("GET", "/v1/tasks", tasks.listed, "Tasks", ("teamId", "status", "plan", "after", "limit")),
-    Line("POST", "/v1/tasks", tasks.create, "Add a task", body=(*AGENT, *tasks.CREATE), created=True),
-    Line("GET", "/v1/tasks/{id}", tasks.show, "One task", ("teamId",)),
-    *(
-        Line("POST", f"/v1/tasks/{{id}}/{name}", tasks.step(name), f"{name.capitalize()} a task",
-             body=(*AGENT, *step.fields))
-        for name, step in tasks.STEPS.items()
-    ),
+    Line("GET", "/v1/teams", resources.teams, "Every team of this store", verb="team.list"),
+    Line("POST", "/v1/teams", resources.make_team, "Make a team", body=("teamId", "agents"), created=True,
+         verb="team.new", needs=("teamId",), answer=shapes.Team),
+    Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it", verb="team.show"),
+    Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",), verb="who"),
+    Line("GET", "/v1/messages", resources.messages, "An agent's mail", (*AGENT, "after", "limit"), verb="inbox"),
+    Line("POST", "/v1/messages", resources.send, "Send a message", body=(*AGENT, *resources.SEND), created=True,
+         verb="send", needs=("to", "subject")),
+    Line("GET", "/v1/tasks", tasks.listed, "Tasks", ("teamId", "status", "plan", "after", "limit"), verb="task.list"),
+    Line("POST", "/v1/tasks", tasks.create, "Add a task", body=(*AGENT, *tasks.CREATE), created=True,
+         verb="task.add", fields=tasks.CREATE, needs=("title",), answer=shapes.Task),
+    Line("GET", "/v1/tasks/{id}", tasks.show, "One task", ("teamId",), verb="task.show"),
+    *(_step(name, step) for name, step in tasks.STEPS.items()),
     Line("GET", "/v1/inbox", threads.inbox, "What an agent should know of, after a cursor",
-         (*AGENT, "since", "limit", "wait")),
-    Line("GET", "/v1/threads", threads.listed, "Discussions, newest first", ("teamId", "taskId", "limit")),
+         (*AGENT, "since", "limit", "wait"), verb="notices"),
+    Line("GET", "/v1/threads", threads.listed, "Discussions, newest first", ("teamId", "taskId", "limit"),
+         verb="thread.list", fields={"taskId": "task"}),
     Line("POST", "/v1/threads", threads.start, "Start a discussion",
-         body=(*AGENT, "title", "participants", "taskId", "tasks", "body"), created=True),
-    Line("GET", "/v1/threads/search", threads.search, "Find what was said", ("teamId", "q", "limit")),
-    Line("GET", "/v1/threads/{id}/messages", threads.messages, "What was said", ("teamId", "tail")),
+         body=(*AGENT, "title", "subject", "participants", "taskId", "tasks", "body"), created=True,
+         verb="thread.new", fields={"subject": "title"}, either=("title", "subject")),
+    Line("GET", "/v1/threads/search", threads.search, "Find what was said", ("teamId", "q", "limit"),
+         verb="thread.search", needs=("q",)),
+    Line("GET", "/v1/threads/{id}/messages", threads.messages, "What was said", ("teamId", "tail"),
+         verb="thread.tail"),
     Line("POST", "/v1/threads/{id}/messages", threads.say, "Say something", body=(*AGENT, "body", "message", "to"),
-         created=True),
-    Line("GET", "/v1/threads/{id}/tail", threads.tail, "What was said last", ("teamId", "limit")),
-    Line("POST", "/v1/threads/{id}/link", threads.link, "Tie a discussion to a task", body=(*AGENT, "taskId")),
-    Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path")),
+         created=True, verb="thread.post", fields={"message": "body"}, either=("body", "message")),
+    Line("GET", "/v1/threads/{id}/tail", threads.tail, "What was said last", ("teamId", "limit"), verb="thread.tail"),
+    Line("POST", "/v1/threads/{id}/link", threads.link, "Tie a discussion to a task", body=(*AGENT, "taskId"),
+         verb="thread.link", fields={"taskId": "task"}, needs=("taskId",)),
+    Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),
+         needs=("path",), answer=shapes.Verdict),
     Line("GET", "/v1/events", resources.events, "The ledger as a stream, or as JSON a page at a time",
-         ("teamId", "after", "limit", "wait")),
+         ("teamId", "after", "limit", "wait"), verb="events", kinds=JSON_OR_STREAM),
 )  # fmt: skip
 
 
