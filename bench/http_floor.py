@@ -27,6 +27,8 @@ from . import scene
 
 WAIT_S = 60.0
 TTL_MS = 300_000
+NOTICE = ("seq", "at", "type", "actor", "target", "ref", "preview", "data", "got", "thread", "body", "holder",
+          "assignee", "created_by", "author")  # fmt: skip
 DONE = {"summary": "", "evidence": {"commits": [], "tests": [], "prs": [], "notes": []}, "epoch": 1}
 
 
@@ -106,13 +108,8 @@ class Rows:
         return found + self._all("reservations_below", low=f"{path}/", high=f"{path}0")
 
     def mail_after(self, cursor: int, limit: int, agent: str) -> list[dict[str, Any]]:
-        events = self._all("events_after", cursor=cursor, limit=limit)
-        names = ("seq", "at", "type", "actor", "target", "ref", "preview", "data")
-        told: list[dict[str, Any]] = [dict(zip(names, event, strict=True)) for event in events]
-        for event in told:
-            got = self._all("delivered", id=event["ref"], agent=self._agents[agent])
-            event["thread"], event["body"] = got[0][1], got[0][4]
-        return told
+        events = self._all("notices_after", agent=self._agents[agent], cursor=cursor, limit=limit)
+        return [dict(zip(NOTICE, event, strict=True)) for event in events]
 
     def _all(self, query: str, /, **params: Any) -> list[tuple[Any, ...]]:
         params["team"] = self._team

@@ -46,15 +46,38 @@ def entries(folder: str) -> Iterator[Entry]:
             yield Entry(name, path, _kind(path))
 
 
-def inside(root: str, path: str) -> str | None:
-    """Where a path really leads, relative to the root it must not leave; None when it does. It need not exist."""
-    try:
-        base, real = os.path.realpath(root), os.path.realpath(os.path.join(root, path))
-    except ValueError:
-        raise BadInput(f"{path!a} is no path.", "Remove the NUL character.", code="BAD_PATH") from None
-    if real == base or not real.startswith(base.rstrip(os.sep) + os.sep):
-        return None
-    return os.path.relpath(real, base)
+class Tree:
+    """A folder, and what lies in it by whatever way it is reached. Where the folder itself is, is looked up once."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+
+    def inside(self, path: str) -> str | None:
+        """Where a path really leads, relative to the root it must not leave; None when it does. It need not exist."""
+        try:
+            real = os.path.join(self.root, path) if self._is_plain(path) else self._real(path)
+        except ValueError:
+            raise BadInput(f"{path!a} is no path.", "Remove the NUL character.", code="BAD_PATH") from None
+        if real == self.root or not real.startswith(self.root.rstrip(os.sep) + os.sep):
+            return None
+        return real[len(self.root.rstrip(os.sep)) + 1 :]
+
+    def _real(self, path: str) -> str:
+        return os.path.realpath(os.path.join(self.root, path))
+
+    def _is_plain(self, path: str) -> bool:
+        """Names one below the other, none of them a symlink: the path is what it says. (The usual case, and quick.)"""
+        here = self.root
+        for name in path.split(os.sep):
+            if name in ("", os.curdir, os.pardir):
+                return False
+            here = f"{here}{os.sep}{name}"
+            try:
+                if stat.S_ISLNK(os.lstat(here).st_mode):
+                    return False
+            except OSError:
+                pass  # not there, or not to be looked at: `realpath` takes the name as it is, too
+        return True
 
 
 def remove_file(path: str) -> None:

@@ -35,46 +35,43 @@ def notices(
             horizon=position["horizon"],
         )
     found: list[dict[str, Any]] = []
-    cursor, looked = since, 0
+    cursor, looked, page = since, 0, limit
     while looked < SCAN:
-        rows = tx.all("events_after", cursor=cursor, limit=PAGE)
+        rows = tx.all("notices_after", agent=me["id"], cursor=cursor, limit=page)
         for row in rows:
-            cursor, looked = row["seq"], looked + 1
-            if (told := _notice(tx, me, row)) is not None:
+            cursor = row["seq"]
+            if (told := _notice(me, row)) is not None:
                 found.append(told)
                 if len(found) == limit:
                     return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
-        if len(rows) < PAGE:
+        if len(rows) < page:
             break
+        looked, page = looked + page, PAGE
     return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
 
 
-def _notice(tx: Tx, me: Row, row: Row) -> dict[str, Any] | None:
+def _notice(me: Row, row: Row) -> dict[str, Any] | None:
     """The event as this agent is told of it; None if it does not concern it."""
     if row["type"] == "message":
-        got = tx.one("delivered", id=row["ref"], agent=me["id"])
-        return _of_message(row, got) if got else None
-    mine = names.key(row["actor"]) == names.key(me["name"])
+        return _of_message(row) if row["got"] else None
+    mine = names.key(row["actor"]) == me["key"]
     if mine or row["type"] in ("mail.expired", "swept"):
         return None
-    if words.concerns("", row["target"], me["name"]) or _is_involved(tx, me, row["ref"]):
+    if words.concerns("", row["target"], me["name"]) or _is_involved(me, row):
         return _shown(row)
     return None
 
 
-def _is_involved(tx: Tx, me: Row, ref: str) -> bool:
-    if not ref.startswith("task-"):
-        return False
-    task = tx.one("involved", id=ref)
-    return task is not None and me["id"] in task.values()
+def _is_involved(me: Row, row: Row) -> bool:
+    return me["id"] in (row["holder"], row["assignee"], row["created_by"], row["author"])
 
 
-def _of_message(row: Row, got: Row) -> dict[str, Any]:
+def _of_message(row: Row) -> dict[str, Any]:
     told = _shown(row)
-    in_thread = got["thread"].startswith("thread-")
-    told["type"] = "thread_message" if in_thread else "message"
-    told["threadId"] = got["thread"]
-    told["payload"] |= {"messageId": row["ref"], "threadId": got["thread"], "body": got["body"]}
+    thread = row["thread"]
+    told["type"] = "thread_message" if thread.startswith("thread-") else "message"
+    told["threadId"] = thread
+    told["payload"] |= {"messageId": row["ref"], "threadId": thread, "body": row["body"]}
     return told
 
 

@@ -7,6 +7,7 @@ Each line names a typed function `verb(tx, ...) -> result` in this room. Its arg
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
 from rookery.core import errors, names, text
@@ -43,7 +44,12 @@ class Verb(NamedTuple):
 
     def load(self) -> Callable[..., Any]:
         module, _, function = self.place.partition(".")
-        return getattr(import_module(f"rookery.service.{module}"), function)
+        return getattr(_module(module), function)
+
+
+@cache
+def _module(name: str) -> ModuleType:
+    return import_module(f"rookery.service.{name}")
 
 
 TABLE: tuple[Verb, ...] = (
@@ -154,9 +160,19 @@ def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+@cache
+def _by_name(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    return {p.name: p for p in parameters(function)}
+
+
+@cache
+def _required(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(p.name for p in parameters(function) if p.required)
+
+
 def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
     """Refuse unknown, missing and wrongly typed arguments with a sentence, whichever door they came through."""
-    known = {p.name: p for p in parameters(function)}
+    known = _by_name(function)
     for name, value in args.items():
         if name not in known:
             hint = names.did_you_mean(name, known) or f"It takes {', '.join(known) or 'none'}."
@@ -166,7 +182,7 @@ def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
                 f"{name} has the wrong type: {type(value).__name__}.", f"Expected {_told(known[name].type)}."
             )
         _check_value(value, name)
-    missing = [p.name for p in known.values() if p.required and p.name not in args]
+    missing = [name for name in _required(function) if name not in args]
     if missing:
         raise errors.BadInput(f"Missing: {', '.join(missing)}.", "Give every argument that has no default.")
 

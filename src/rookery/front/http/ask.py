@@ -87,6 +87,10 @@ class Ask:
         return self.daemon.serves(team)
 
     def agent(self) -> str | None:
+        return self._agent
+
+    @cached_property
+    def _agent(self) -> str | None:
         """From the body, the query or a header; the first counts, and none of them may be anything but a name."""
         said = (self._name("agentId"), self.query("agentId"), self.header(AGENT_HEADER))
         checked = [not_system(names.check_address(name)) for name in said if name]

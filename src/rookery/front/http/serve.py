@@ -18,6 +18,7 @@ from rookery.runtime import instance, places
 
 from .daemon import Daemon
 from .routes import application
+from .wire import Protocol
 
 HOST = "127.0.0.1"
 BACKLOG = 512
@@ -89,7 +90,7 @@ def _bound(port: int) -> socket.socket:
 
 
 async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> None:
-    server = Server(uvicorn.Config(application(daemon), **SETTINGS))
+    server = Server(uvicorn.Config(application(daemon), **{**SETTINGS, "http": Protocol}))
 
     def stop() -> None:
         server.should_exit = True
