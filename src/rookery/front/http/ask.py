@@ -1,9 +1,8 @@
 """A request, read and checked: who asks, for which team, with what."""
 
 import json
-from functools import cached_property
 from typing import Any, NoReturn
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
@@ -26,6 +25,8 @@ class Ask:
         self.scope = scope
         self.params = params
         self.body = body
+        self._headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._asked = _parsed_query(scope["query_string"])
 
     # -- what was given ----------------------------------------------------------------------------------------------
 
@@ -38,15 +39,6 @@ class Ask:
     def header(self, name: str, otherwise: str = "") -> str:
         found = self._headers.get(name.encode())
         return otherwise if found is None else found.decode("latin-1")
-
-    @cached_property
-    def _asked(self) -> dict[str, str]:
-        written: bytes = self.scope["query_string"]
-        return dict(parse_qsl(written.decode("latin-1"), keep_blank_values=True)) if written else {}
-
-    @cached_property
-    def _headers(self) -> dict[bytes, bytes]:
-        return dict(self.scope["headers"])
 
     def whole(self, name: str, otherwise: int) -> int:
         written = self.query(name)
@@ -87,10 +79,6 @@ class Ask:
         return self.daemon.serves(team)
 
     def agent(self) -> str | None:
-        return self._agent
-
-    @cached_property
-    def _agent(self) -> str | None:
         """From the body, the query or a header; the first counts, and none of them may be anything but a name."""
         said = (self._name("agentId"), self.query("agentId"), self.header(AGENT_HEADER))
         checked = [not_system(names.check_address(name)) for name in said if name]
@@ -116,6 +104,14 @@ class Ask:
 
     async def wait_for(self, verb: str, args: dict[str, Any]) -> Any:
         return await self.daemon.wait_for(self.team(), verb, args, self.caller(), self.wait_s())
+
+
+def _parsed_query(written: bytes) -> dict[str, str]:
+    """Of a name that is there twice the last one counts."""
+    if not written:
+        return {}
+    parts = (part.partition("=") for part in written.decode("latin-1").split("&") if part)
+    return {unquote_plus(name): unquote_plus(value) for name, _, value in parts}
 
 
 def not_system(agent: str) -> str:
