@@ -6,6 +6,7 @@ handler). What the floor leaves out is what a send does besides writing: who cal
 """
 
 import time
+from collections.abc import Mapping, Set
 from typing import Any
 
 from rookery.store import queries
@@ -72,14 +73,16 @@ _NEWEST = {
 }
 
 
-def differences(ours: str, floor: str) -> list[str]:
+def differences(
+    ours: str, floor: str, newest: Mapping[str, str] = _NEWEST, volatile: Set[str] = _VOLATILE
+) -> list[str]:
     """What one side wrote and the other did not: tables filled on one side only, columns of the newest rows."""
-    one, other = _looked_at(ours), _looked_at(floor)
+    one, other = _looked_at(ours, newest, volatile), _looked_at(floor, newest, volatile)
     return sorted(f"{key}: {one.get(key)!r} against {other.get(key)!r}"
                   for key in one.keys() | other.keys() if one.get(key) != other.get(key))  # fmt: skip
 
 
-def _looked_at(home: str) -> dict[str, Any]:
+def _looked_at(home: str, newest: Mapping[str, str], volatile: Set[str]) -> dict[str, Any]:
     connection = open_connection(scene.database(home), Patience(), WAIT_S)
     execute: Any = connection.execute
     try:
@@ -87,13 +90,13 @@ def _looked_at(home: str) -> dict[str, Any]:
         seen: dict[str, Any] = {
             f"{table} has rows": bool(execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()) for table in tables
         }
-        for table, query in _NEWEST.items():
+        for table, query in newest.items():
             cursor = execute(query)
             names = [column[0] for column in cursor.get_description()]
             row = dict(zip(names, cursor.fetchall()[0], strict=True))
             if table == "events":  # a thread is its first message's id
                 row["data"] = row["data"].replace(row["ref"], "ID")
-            seen |= {f"{table}.{name}": value for name, value in row.items() if name not in _VOLATILE}
+            seen |= {f"{table}.{name}": value for name, value in row.items() if name not in volatile}
         return seen
     finally:
         connection.close()

@@ -3,15 +3,18 @@
 The writer commits whatever gathered while its last commit was on its way to the disk: no timer, so a single call waits
 for nobody, and under load one fsync carries up to BATCH calls. A call is answered after the commit it was judged in.
 
+Whoever asks says how it is told, and on which thread: all answers of a commit are handed over at once.
+
 A read runs at once where it was asked for, on a connection of its own, for no longer than a moment; one that takes
 longer is cut off and done again in a small pool, with the patience of any other read.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from rookery.core import errors
@@ -28,11 +31,28 @@ POOL = 2
 CUT_OFF = "READ_TOO_LONG"
 
 
+Tell = Callable[[Any], None]  # is given the result, or the error instead of it
+HandOver = Callable[[Callable[[], None]], object]  # runs it where answers belong
+
+
 class _Job(NamedTuple):
     team: str
     work: Callable[[Transaction], Any]
     deed: Deed | None  # none for what nobody waits for
-    future: "Future[Any]"
+    wanted: Callable[[], bool]  # asked once, before it is begun
+    tell: Tell
+
+
+def _here(tell: Callable[[], None]) -> None:
+    tell()
+
+
+def _always() -> bool:
+    return True
+
+
+def _nobody(_result: Any) -> None:
+    return None
 
 
 class Stores(NamedTuple):
@@ -49,73 +69,82 @@ class Writer:
     def __init__(self, store: Store, bell: Bell) -> None:
         self.commits = 0
         self.calls = 0
+        self.hand_over: HandOver = _here
         self._store = store
         self._bell = bell
-        self._queue: deque[_Job] = deque()
-        self._changed = threading.Condition()
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None is the last
         self._closing = False
+        self._door = threading.Lock()  # nothing comes in after the last
         self._thread = threading.Thread(target=self._run, name="rookery-writer", daemon=True)
         self._thread.start()
 
     def put(self, job: _Job) -> None:
-        with self._changed:
+        with self._door:
             if self._closing:
                 raise errors.Unreachable("The daemon is going down.", "Try again when it is back: `rook up`.")
-            self._queue.append(job)
-            self._changed.notify()
+            self._queue.put(job)
 
     def close(self) -> None:
         """What was accepted is done first."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
+        with self._door:
+            if not self._closing:
+                self._closing = True
+                self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        while (batch := self._gathered()) is not None:
-            try:
-                results = self._store.write_batch([(job.team, job.work) for job in batch])
-            except BaseException as error:  # nothing may end this thread: whoever waits is told, and it goes on
-                results = [error] * len(batch)
-            self.commits += 1
-            self.calls += len(batch)
-            self._answer(batch, results)
+        more = True
+        while more:
+            batch, more = self._gathered()
+            if batch:
+                self._commit(batch)
 
-    def _gathered(self) -> list[_Job] | None:
-        with self._changed:
-            while True:
-                if taken := self._take():
-                    return taken
-                if self._closing:
-                    return None
-                self._changed.wait()
+    def _commit(self, batch: list[_Job]) -> None:
+        try:
+            results = self._store.write_batch([(job.team, job.work) for job in batch])
+        except BaseException as error:  # nothing may end this thread: whoever waits is told, and it goes on
+            results = [error] * len(batch)
+        self.commits += 1
+        self.calls += len(batch)
+        answers = self._answers(batch, results)
+        with suppress(RuntimeError):  # where answers belong nobody is left to hear them
+            self.hand_over(lambda: _tell_all(batch, answers))
 
-    def _take(self) -> list[_Job]:
-        """Up to BATCH of those who still wait; once taken, a call can no longer be called back."""
+    def _gathered(self) -> tuple[list[_Job], bool]:
+        """Up to BATCH of those who still want it, once there is any; and whether more can come."""
         taken: list[_Job] = []
-        while self._queue and len(taken) < BATCH:
-            job = self._queue.popleft()
-            if job.future.set_running_or_notify_cancel():
+        job = self._queue.get()
+        while job is not None:
+            if job.wanted():
                 taken.append(job)
-        return taken
+            if len(taken) == BATCH or self._queue.empty():
+                return taken, True
+            job = self._queue.get()
+        return taken, False
 
-    def _answer(self, batch: list[_Job], results: list[Any]) -> None:
+    def _answers(self, batch: list[_Job], results: list[Any]) -> list[Any]:
         heard = {team: self._ring(team, names) for team, names in _rings(batch, results).items()}
-        for job, result in zip(batch, results, strict=True):
-            try:
-                if isinstance(result, BaseException):
-                    raise result
-                if job.deed:
-                    job.deed.follow_up(heard[job.team])
-                job.future.set_result(result)
-            except BaseException as error:
-                job.future.set_exception(error)
+        return [_followed_up(job, result, heard) for job, result in zip(batch, results, strict=True)]
 
     def _ring(self, team: str, names: set[str]) -> dict[str, int]:
         try:
             return ring(self._bell, team, names)
         except OSError:
             return {}  # a lost ring, never a lost fact
+
+
+def _followed_up(job: _Job, result: Any, heard: Mapping[str, Mapping[str, int]]) -> Any:
+    if job.deed and not isinstance(result, BaseException):
+        try:
+            job.deed.follow_up(heard[job.team])
+        except BaseException as error:
+            return error
+    return result
+
+
+def _tell_all(batch: list[_Job], answers: list[Any]) -> None:
+    for job, answer in zip(batch, answers, strict=True):
+        job.tell(answer)
 
 
 def _rings(batch: list[_Job], results: list[Any]) -> dict[str, set[str]]:
@@ -125,6 +154,13 @@ def _rings(batch: list[_Job], results: list[Any]) -> dict[str, set[str]]:
         if job.deed and not isinstance(result, BaseException):
             rings.setdefault(job.team, set()).update(job.deed.rings())
     return rings
+
+
+def _settle(future: "Future[Any]", result: Any) -> None:
+    if isinstance(result, BaseException):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
 
 
 class QueuedClient:
@@ -147,12 +183,15 @@ class QueuedClient:
     def submit(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> "Future[Any]":
         """A write to the queue, a read to the pool: answered by a future, in neither case by this thread."""
         deed = self.deed(team, verb, args, caller)
-        return self.write(team, deed) if deed.writes else self.read_in_pool(team, deed)
+        if not deed.writes:
+            return self.read_in_pool(team, deed)
+        future: Future[Any] = Future()
+        self.write(team, deed, future.set_running_or_notify_cancel, partial(_settle, future))
+        return future
 
-    def write(self, team: str, deed: Deed) -> "Future[Any]":
-        job = _Job(team, deed.work, deed, Future())
-        self.writer.put(job)
-        return job.future
+    def write(self, team: str, deed: Deed, wanted: Callable[[], bool], tell: Tell) -> None:
+        """To the queue. `tell` is called once, after the commit, wherever the writer hands answers over."""
+        self.writer.put(_Job(team, deed.work, deed, wanted, tell))
 
     def presented(self, digest: str) -> Grant | None:
         """Whose token this is: one indexed read, at once."""
@@ -185,7 +224,7 @@ class QueuedClient:
         deed.follow_up({})
         if deed.beat_is_due():
             with suppress(errors.Unreachable):  # going down: presence no longer matters
-                self.writer.put(_Job(team, deed.beat, None, Future()))
+                self.writer.put(_Job(team, deed.beat, None, _always, _nobody))
 
     def close(self) -> None:
         self._pool.shutdown()

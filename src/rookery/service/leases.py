@@ -103,7 +103,7 @@ def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
     held.take_paths(tx, task, me, epoch, tx.now + ttl)
     tx.event("task.start", me["name"], ref=task["id"], preview=task["title"], epoch=epoch)
     tx.ring(me["name"])
-    return leased(tx, task["id"])
+    return leased(tx, task["id"], ttl)
 
 
 def _refusal(tx: Tx, me: Row, task: Row) -> errors.Refused | None:
@@ -124,10 +124,9 @@ def _refusal(tx: Tx, me: Row, task: Row) -> errors.Refused | None:
     )
 
 
-def leased(tx: Tx, id: str) -> dict[str, Any]:
+def leased(tx: Tx, id: str, ttl: int) -> dict[str, Any]:
     task = cards_of.card(tx, id)
-    row = held.find(tx, id)
-    return {"taskId": id, "task": task, "lease": task["lease"], "ttlMs": row["ttl_ms"]}
+    return {"taskId": id, "task": task, "lease": task["lease"], "ttlMs": ttl}
 
 
 def renew(tx: Tx, id: Id, *, epoch: Epoch = None, ttl_ms: Ttl = None) -> dict[str, Any]:
@@ -136,7 +135,7 @@ def renew(tx: Tx, id: Id, *, epoch: Epoch = None, ttl_ms: Ttl = None) -> dict[st
     held.fenced(tx, "renew_task", row, epoch, ttl_ms=ttl)
     tx.run("renew_task_reservations", task=id, until=tx.now + ttl)
     tx.beat()
-    return leased(tx, id)
+    return leased(tx, id, ttl)
 
 
 def done(

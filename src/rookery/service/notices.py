@@ -38,25 +38,25 @@ def notices(
             horizon=position["horizon"],
         )
     found: list[dict[str, Any]] = []
-    cursor, looked = since, 0
+    cursor, looked, page = since, 0, limit
     while looked < SCAN:
-        rows = tx.all("events_after", cursor=cursor, limit=PAGE)
+        rows = tx.all("notices_after", agent=me["id"], cursor=cursor, limit=page)
         for row in rows:
-            cursor, looked = row["seq"], looked + 1
-            if (told := _notice(tx, me, mine, row)) is not None:
+            cursor = row["seq"]
+            if (told := _notice(mine, row)) is not None:
                 found.append(told)
                 if len(found) == limit:
                     return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
-        if len(rows) < PAGE:
+        if len(rows) < page:
             break
+        looked, page = looked + page, PAGE
     return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
 
 
-def _notice(tx: Tx, me: Row, mine: frozenset[str], row: Row) -> dict[str, Any] | None:
+def _notice(mine: frozenset[str], row: Row) -> dict[str, Any] | None:
     """The event as this agent is told of it; None if it does not concern it."""
     if row["type"] == "message":
-        got = tx.one("delivered", id=row["ref"], agent=me["id"])
-        return _of_message(row, got) if got else None
+        return _of_message(row) if row["got"] else None
     if row["type"] in UNTOLD or names.key(row["actor"]) in mine:
         return None
     told = _shown(row)
@@ -69,12 +69,12 @@ def _names_of(tx: Tx, me: Row) -> frozenset[str]:
     return frozenset((me["key"], *(row["key"] for row in tx.all("former_names", agent=me["id"]))))
 
 
-def _of_message(row: Row, got: Row) -> dict[str, Any]:
+def _of_message(row: Row) -> dict[str, Any]:
     told = _shown(row)
-    in_thread = got["thread"].startswith("thread-")
-    told["type"] = "thread_message" if in_thread else "message"
-    told["threadId"] = got["thread"]
-    told["payload"] |= {"messageId": row["ref"], "threadId": got["thread"], "body": got["body"]}
+    thread = row["thread"]
+    told["type"] = "thread_message" if thread.startswith("thread-") else "message"
+    told["threadId"] = thread
+    told["payload"] |= {"messageId": row["ref"], "threadId": thread, "body": row["body"]}
     return told
 
 

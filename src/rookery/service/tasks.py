@@ -147,7 +147,8 @@ def create(
         tx.raise_flags(LIMITED)
     for dep in dict.fromkeys(deps):
         tx.run("new_dep", task=id, dep=dep)
-    raise_ranks(tx, id)
+    if deps:
+        raise_ranks(tx, id)
     tx.event("task.created", tx.me()["name"], ref=id, preview=title)
     if milestone:
         unlocking.refresh(tx, id)

@@ -7,6 +7,7 @@ Each line names a typed function `verb(tx, ...) -> result` in this room. Its arg
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
 from rookery.core import errors, names, text
@@ -49,7 +50,12 @@ class Verb(NamedTuple):
 
     def load(self) -> Callable[..., Any]:
         module, _, function = self.place.partition(".")
-        return getattr(import_module(f"rookery.service.{module}"), function)
+        return getattr(_module(module), function)
+
+
+@cache
+def _module(name: str) -> ModuleType:
+    return import_module(f"rookery.service.{name}")
 
 
 TABLE: tuple[Verb, ...] = (
@@ -171,8 +177,13 @@ def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 
 @cache
-def _by_name(function: Callable[..., Any]) -> dict[str, Parameter]:
-    return {parameter.name: parameter for parameter in parameters(function)}
+def _by_name(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    return {p.name: p for p in parameters(function)}
+
+
+@cache
+def _required(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(p.name for p in parameters(function) if p.required)
 
 
 def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
@@ -187,7 +198,7 @@ def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
                 f"{name} has the wrong type: {type(value).__name__}.", f"Expected {_told(known[name].type)}."
             )
         _check_value(value, name)
-    missing = [p.name for p in known.values() if p.required and p.name not in args]
+    missing = [name for name in _required(function) if name not in args]
     if missing:
         raise errors.BadInput(f"Missing: {', '.join(missing)}.", "Give every argument that has no default.")
 

@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Any
 
 from rookery import app
+from rookery.client.deed import Deed
 from rookery.client.queued import CUT_OFF
 from rookery.core import errors, names, text, tokens
 from rookery.core.caller import Caller, Grant
@@ -26,6 +27,7 @@ class Daemon:
         self.queue = app.open_queue(house)
         self.news = News(house.bell)
         self.numbers = Numbers()
+        self._loop: asyncio.AbstractEventLoop | None = None  # where answers are handed over
 
     def serves(self, team: str) -> str:
         """The team, if this daemon may speak of it."""
@@ -49,7 +51,7 @@ class Daemon:
         """Writes wait for their commit. Reads are done here and now, or, when they take long, in the pool."""
         deed = self.queue.deed(team, verb, args, caller)
         if deed.writes:
-            return await asyncio.wrap_future(self.queue.write(team, deed))
+            return await self._written(team, deed)
         try:
             return self.queue.look(team, deed)
         except errors.StoreBusy as error:
@@ -57,8 +59,27 @@ class Daemon:
                 raise
         return await asyncio.wrap_future(self.queue.read_in_pool(team, deed))
 
+    async def _written(self, team: str, deed: Deed) -> Any:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self.queue.writer.hand_over = loop, loop.call_soon_threadsafe
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def tell(result: Any) -> None:
+            if future.cancelled():
+                return
+            if isinstance(result, BaseException):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+        self.queue.write(team, deed, lambda: not future.cancelled(), tell)
+        return await future
+
     async def wait_for(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller, wait_s: float) -> Any:
         """A page of events as soon as it has any, or as it is when the time is over."""
+        if not wait_s:
+            return await self.call(team, verb, args, caller)
         until = monotonic() + wait_s
         with self.news.of(team) as bell:
             while True:

@@ -16,6 +16,8 @@ from .ask import Ask
 PAGE = 500
 QUIET_S = 15.0  # a comment now and then keeps proxies from closing a stream, and finds readers that have gone
 ENVELOPE = ("agentId", "teamId")
+SEND = ("to", "subject", "body", "type", "priority", "payload", "context", "attachments", "tags", "expires", "asks",
+        "group", "thread")  # fmt: skip
 
 
 async def health(_ask: Ask) -> Any:
@@ -97,7 +99,7 @@ async def can_write(ask: Ask) -> Any:
 async def events(ask: Ask) -> Any:
     """A stream; for those who accept only JSON a page, which may be waited for."""
     after = ask.whole("after", _last_seen(ask))
-    if "application/json" in ask.request.headers.get("accept", ""):
+    if "application/json" in ask.header("accept"):
         return await ask.wait_for("events", {"after": after, "limit": ask.whole("limit", PAGE)})
     await ask.call("events", {"after": after, "limit": 1})  # a cursor that is too old is refused before the stream
     return StreamingResponse(_stream(ask, after), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
@@ -105,7 +107,7 @@ async def events(ask: Ask) -> Any:
 
 def _last_seen(ask: Ask) -> int:
     """What a browser says when it comes back."""
-    seen = ask.request.headers.get("last-event-id", "")
+    seen = ask.header("last-event-id")
     return int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= 15 else 0
 
 

@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,12 +19,18 @@ from rookery.runtime import doorway, files, instance, places
 
 from .daemon import Daemon
 from .routes import application
+from .wire import Protocol
 
 HOST = "127.0.0.1"
 BACKLOG = 512
 KEEP_ALIVE_S = 75  # longer than our own client keeps an idle connection
 GRACE_S = 10
 SWEPT_TEAMS = 50  # per tick; the others wait for the next ones
+SETTINGS: Mapping[str, Any] = {
+    "log_config": None, "access_log": False, "lifespan": "off", "ws": "none", "http": "httptools",
+    "server_header": False, "proxy_headers": False, "timeout_keep_alive": KEEP_ALIVE_S,
+    "timeout_graceful_shutdown": GRACE_S, "backlog": BACKLOG,
+}  # fmt: skip
 
 log = logging.getLogger("rookery.daemon")
 
@@ -86,11 +92,7 @@ def _bound(port: int) -> socket.socket:
 
 
 async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> None:
-    config = uvicorn.Config(
-        application(daemon), log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
-        proxy_headers=False, timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S, backlog=BACKLOG,
-    )  # fmt: skip
-    server = Server(config)
+    server = Server(uvicorn.Config(application(daemon), **{**SETTINGS, "http": Protocol}))
 
     fast = _fast_door(daemon)
 
