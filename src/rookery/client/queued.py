@@ -41,6 +41,7 @@ class _Job(NamedTuple):
     deed: Deed | None  # none for what nobody waits for
     wanted: Callable[[], bool]  # asked once, before it is begun
     tell: Tell
+    anywhere: bool = False  # told on the writer's own thread: whoever waits on another needs no loop for it
 
 
 def _here(tell: Callable[[], None]) -> None:
@@ -106,9 +107,11 @@ class Writer:
             results = [error] * len(batch)
         self.commits += 1
         self.calls += len(batch)
-        answers = self._answers(batch, results)
-        with suppress(RuntimeError):  # where answers belong nobody is left to hear them
-            self.hand_over(lambda: _tell_all(batch, answers))
+        answered = list(zip(batch, self._answers(batch, results), strict=True))
+        _tell_all([each for each in answered if each[0].anywhere])
+        if others := [each for each in answered if not each[0].anywhere]:
+            with suppress(RuntimeError):  # where answers belong nobody is left to hear them
+                self.hand_over(lambda: _tell_all(others))
 
     def _gathered(self) -> tuple[list[_Job], bool]:
         """Up to BATCH of those who still want it, once there is any; and whether more can come."""
@@ -142,8 +145,8 @@ def _followed_up(job: _Job, result: Any, heard: Mapping[str, Mapping[str, int]])
     return result
 
 
-def _tell_all(batch: list[_Job], answers: list[Any]) -> None:
-    for job, answer in zip(batch, answers, strict=True):
+def _tell_all(answered: list[tuple[_Job, Any]]) -> None:
+    for job, answer in answered:
         job.tell(answer)
 
 
@@ -183,10 +186,14 @@ class QueuedClient:
     def submit(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> "Future[Any]":
         """A write to the queue, a read to the pool: answered by a future, in neither case by this thread."""
         deed = self.deed(team, verb, args, caller)
-        if not deed.writes:
-            return self.read_in_pool(team, deed)
+        return self.written(team, deed) if deed.writes else self.read_in_pool(team, deed)
+
+    def written(self, team: str, deed: Deed) -> "Future[Any]":
+        """A write, for a thread that waits."""
         future: Future[Any] = Future()
-        self.write(team, deed, future.set_running_or_notify_cancel, partial(_settle, future))
+        self.writer.put(
+            _Job(team, deed.work, deed, future.set_running_or_notify_cancel, partial(_settle, future), anywhere=True)
+        )
         return future
 
     def write(self, team: str, deed: Deed, wanted: Callable[[], bool], tell: Tell) -> None:
@@ -248,7 +255,7 @@ class TeamOfQueue:
     def call(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         queued = self._queued
         deed = Deed(verb, args, caller, self._world) if self._world else queued.deed(self.team, verb, args, caller)
-        return queued.write(self.team, deed).result() if deed.writes else queued.read_here(self.team, deed)
+        return queued.written(self.team, deed).result() if deed.writes else queued.read_here(self.team, deed)
 
     def listen(self, name: str) -> Listener:
         return self._queued.bell.listen(self.team, name)
