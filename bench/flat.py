@@ -33,7 +33,7 @@ def measure(place: Scene, sizes: Sizes) -> Section:
             rows = noted([_row(verb, each) for (_, verb), each in rates.items()], look)
             if all(row.ok is not False for row in rows):
                 break
-    return Section(f"HTTP, requests per second with {MANY:,} tasks", f"{FEW} tasks", rows)
+    return Section(f"HTTP with {MANY:,} tasks stored", f"{FEW} tasks", rows)
 
 
 def _row(verb: str, rates: dict[str, list[float]]) -> Row:

@@ -23,7 +23,7 @@ BOUND = at_least(0.5)
 LOOKS = 3  # a bound that seems missed is looked at for longer, all rounds counting
 NEWEST = {
     "tasks": "SELECT *, lease_until - renewed_at AS lasts FROM tasks ORDER BY n DESC LIMIT 1",
-    "events": "SELECT * FROM events ORDER BY seq DESC LIMIT 1",
+    "events": "SELECT * FROM events WHERE type LIKE 'task.%' ORDER BY seq DESC LIMIT 1",
     "reservations": "SELECT *, expires_at - created_at AS lasts FROM reservations ORDER BY task DESC LIMIT 1",
     "counters": "SELECT * FROM counters WHERE name = 'task'",
     "teams": "SELECT id, seq FROM teams",
