@@ -95,12 +95,17 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("tasks.ttl_high_s", 86_400, 1, YEAR_S, "The longest lease that may be asked for."),
     _count("tasks.attempts", 5, "attempts", 1, 1_000, "So many setbacks block a task, and its owner is asked."),
     _switch("guard.strict", False, "Only what a lease of yours covers may be written."),
+    _count("artifacts.limit", 4_194_304, "bytes", 1, 1 << 30, "Largest artifact that is taken."),
+    _seconds("artifacts.orphan_s", 3600, 60, YEAR_S, "A file that no artifact names is removed when it is this old."),
     _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
     _count("daemon.body_limit", 8_388_608, "bytes", 1024, 1 << 30, "Longest request the daemon reads."),
     _seconds("daemon.sweep_s", 2, 0.05, 3600, "How often the daemon looks for what expired."),
     _count("retention.archive_days", 30, "days", 0, 36_500, "Archived mail is kept this long."),
     _count("retention.days", 30, "days", 0, 36_500, "Events are kept at least this long."),
     _count("retention.events", 100_000, "events", 0, 1 << 40, "The newest events of a team that are kept at any age."),
+    _seconds(
+        "retention.keys_s", 86_400, 1, YEAR_S, "A repeat under its idempotency key gets the same answer this long."
+    ),
     Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
     _list(
         "group_folders",

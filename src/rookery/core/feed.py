@@ -32,7 +32,7 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 LEDGER = (
     "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
     "mail.expired", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
-    "imported",
+    "imported", "artifact",
 )  # fmt: skip
 
 

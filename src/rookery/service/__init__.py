@@ -11,5 +11,6 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents
     held.py     what a claim holds               unlocking.py what one task's fate means for others
+    artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     escalation.py, feed.py, upkeep.py (sweep, health, stats), exchange.py (export, import)
 """

@@ -40,10 +40,18 @@ class Verb(NamedTuple):
     help: str
     writes: bool = True
     who: str = "anyone"  # anyone, agent (not the person), person
+    before: str = ""  # module.function(world, args) -> args: what touches files goes before the transaction
 
     def load(self) -> Callable[..., Any]:
-        module, _, function = self.place.partition(".")
-        return getattr(import_module(f"rookery.service.{module}"), function)
+        return _load(self.place)
+
+    def prepared(self, world: Any, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        return _load(self.before)(world, args) if self.before else args
+
+
+def _load(place: str) -> Callable[..., Any]:
+    module, _, function = place.partition(".")
+    return getattr(import_module(f"rookery.service.{module}"), function)
 
 
 TABLE: tuple[Verb, ...] = (
@@ -107,6 +115,10 @@ TABLE: tuple[Verb, ...] = (
     Verb("thread.tail", "threads.tail", "The end of a discussion", writes=False),
     Verb("thread.search", "threads.search", "Find what was said in discussions", writes=False),
     Verb("thread.link", "threads.link", "Tie a discussion to a task"),
+    # shared outputs
+    Verb("artifacts", "artifacts.listed", "What was shared, newest first", writes=False),
+    Verb("artifacts.add", "artifacts.add", "Share a patch, a summary or another file", before="artifacts.shelve"),
+    Verb("artifacts.show", "artifacts.show", "What was shared, with its content", writes=False),
     # guard
     Verb("can-write", "guard.can_write", "May these paths be written?", writes=False),
     # teams
@@ -120,7 +132,8 @@ TABLE: tuple[Verb, ...] = (
     # upkeep
     Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
     Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
-    Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention"),
+    Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention",
+         before="upkeep.old_files"),
     Verb("due", "settling.due", "What a resident process should see to", writes=False),
     Verb("settle", "settling.settle", "Settle leases that ran out"),
     Verb("export_mail", "exchange.export_mail", "Deliveries in order, for an export", writes=False, who="person"),

@@ -52,6 +52,7 @@ def _scope(desk: Desk, workspace: str | None) -> tuple[app.House, instance.Scope
     os.makedirs(os.path.dirname(home), 0o700, exist_ok=True)
     environ = {name: value for name, value in environ.items() if name != "ROOK_STORE"} | {"ROOK_HOME": home}
     house = app.open_house(cwd=desk.call.cwd, environ=environ, team=team, flags={"guard.strict": True})
+    house.places = house.places._replace(artifacts=("artifacts",))  # where seed 002 has them: the home is one team's
     places.prepare_home(home)
     return house, instance.Scope(os.path.join(home, "run", "daemon.lock"), os.path.join(home, "runtime.json"))
 

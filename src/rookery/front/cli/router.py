@@ -109,6 +109,11 @@ COMMANDS = (
     Command("plan graph", "tasks", "special_tasks.graph"),
     Command("plan cancel", "tasks"),
     Command("can-write", "guard", "special.can_write"),
+    Command("artifacts", "docket"),
+    Command("artifacts add", "docket", "sharing.add", optional=("content",),
+            extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
+    Command("artifacts show", "docket", "sharing.show",
+            extras=(Extra(("--raw",), "the content alone, as it was put"),)),
     Command("health", "ops"),
     Command("stats", "ops"),
     Command("events", "ops", "special.events", extras=(FOLLOW,)),
@@ -124,7 +129,7 @@ COMMANDS = (
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Guarding files",
-          "ops": "Operations"}  # fmt: skip
+          "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:

@@ -6,9 +6,11 @@ from time import monotonic
 from typing import Any
 
 from rookery import app
+from rookery.client.deed import Deed
 from rookery.client.queued import CUT_OFF
 from rookery.core import errors, names, text
 from rookery.core.caller import Caller
+from rookery.service import verbs
 
 from .metrics import Numbers
 from .news import News
@@ -40,7 +42,7 @@ class Daemon:
 
     async def call(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         """Writes wait for their commit. Reads are done here and now, or, when they take long, in the pool."""
-        deed = self.queue.deed(team, verb, args, caller)
+        deed = await self._deed(team, verb, args, caller)
         if deed.writes:
             return await asyncio.wrap_future(self.queue.write(team, deed))
         try:
@@ -49,6 +51,12 @@ class Daemon:
             if error.code != CUT_OFF:
                 raise
         return await asyncio.wrap_future(self.queue.read_in_pool(team, deed))
+
+    async def _deed(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Deed:
+        """What writes a file first does so beside the event loop."""
+        if verbs.find(verb).before:
+            return await asyncio.to_thread(self.queue.deed, team, verb, args, caller)
+        return self.queue.deed(team, verb, args, caller)
 
     async def wait_for(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller, wait_s: float) -> Any:
         """A page of events as soon as it has any, or as it is when the time is over."""
