@@ -116,6 +116,9 @@ COMMANDS = (
             extras=(Extra(("--raw",), "the content alone, as it was put"),)),
     Command("health", "ops"),
     Command("stats", "ops"),
+    Command("logs", "ops", "daemon.logs_shown", "The end of the daemon's log", (
+        FOLLOW, Extra(("-n", "--lines"), "how many lines (default 100)", metavar="N"), WORKSPACE,
+    )),
     Command("events", "ops", "special.events", extras=(FOLLOW,)),
     Command("export", "ops", "special.export_tree", "Write the mail as a tree of files", TREE),
     Command("export audit", "ops", "exports.export_audit", "Write the log as lines of JSON, an event each", (

@@ -24,6 +24,7 @@ class Daemon:
         self.only_team = only_team
         self.hosts: set[str] = {"127.0.0.1", "localhost", "[::1]"}
         self.body_limit: int = house.settings["daemon.body_limit"]
+        self.log_requests: bool = house.settings["log.requests"]
         self.poll_s: float = house.settings["poll.s"]
         self.queue = app.open_queue(house)
         self.news = News(house.bell)

@@ -5,6 +5,7 @@ answers (H30). It can neither choose the Host header freely nor hide its Origin,
 """
 
 import hmac
+import logging
 from collections.abc import Mapping
 from time import perf_counter
 
@@ -16,6 +17,8 @@ from .answer import refusal
 from .daemon import Daemon
 
 OPEN = ("/healthz",)
+
+log = logging.getLogger("rookery.http")
 
 
 class Guard:
@@ -39,7 +42,10 @@ class Guard:
             await (refusal(error) if error else self._app)(scope, receive, noted)
         finally:
             route = scope.get("rook.route", "other")
-            self._daemon.numbers.note(scope["method"], route, status, perf_counter() - began)
+            took = perf_counter() - began
+            self._daemon.numbers.note(scope["method"], route, status, took)
+            if self._daemon.log_requests:  # the route as it stands in our table: a path or query may hold a secret
+                log.info("%s %s %d %.1f ms", scope["method"][:10], route, status, took * 1000)
 
     def _refuses(self, scope: Scope) -> errors.RookError | None:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
