@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rookery.client.handles import Team
     from rookery.client.port import Client
     from rookery.client.queued import QueuedClient
-    from rookery.core.ports import Clock
+    from rookery.core.ports import Clock, Shelf
     from rookery.store.port import Store
     from rookery.wake.port import Bell
 
@@ -80,6 +80,13 @@ class House:
         self.host = process.host_name()
 
     @property
+    def shelf(self) -> "Shelf":
+        from rookery.runtime import shelf
+
+        places.prepare_home(self.places.home)
+        return shelf.Shelf(self.places.home, self.places.artifacts)
+
+    @property
     def boot(self) -> str:
         return self.clock.boot()
 
@@ -123,7 +130,9 @@ class House:
 
     def neighbour(self, team: str) -> "House":
         """Another team of the same home. Its repository is not known here, so its file of settings is not read."""
-        where = self.places._replace(team=team, root=self.places.home, repo_file=None)
+        where = self.places._replace(
+            team=team, root=self.places.home, repo_file=None, artifacts=places.artifacts_of(team)
+        )
         settings = config.load(environ=self.environ, user_file=where.user_file, repo_file=None)
         return House(where, settings, self.places.home, self.environ)
 

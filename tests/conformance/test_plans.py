@@ -14,8 +14,8 @@ STATEMENTS = queries.load("sqlite")
 # Statements that are about the whole team, by their purpose: statistics, upkeep, lists of agents.
 WHOLE_TEAM = {
     "agent_names", "agent_roles", "agents_expected", "busiest_senders", "candidates_for_role", "count_mail",
-    "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "spec_claims",
-    "stuck_candidates", "sweep_idempotency", "team_agents", "thread_people", "tokens_of_team",
+    "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "silent_sessions",
+    "spec_claims", "stuck_candidates", "team_agents", "thread_people", "tokens_of_team",
 }  # fmt: skip
 LARGE = {
     "deliveries", "events", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",

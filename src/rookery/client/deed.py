@@ -19,7 +19,7 @@ class Deed:
         self._verb = verbs.find(verb)
         self._function = self._verb.load()
         verbs.check(self._function, args)
-        self._args = args
+        self._args = self._verb.prepared(world, args)
         self._caller = caller
         self._world = world
         self._tx: Tx | None = None

@@ -35,7 +35,7 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 LEDGER = (
     "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
     "mail.expired", "usage", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
-    "imported", "token.new", "token.revoked",
+    "imported", "token.new", "token.revoked", "artifact",
 )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     files       whole files written or not at all, read up to a limit
     doorway     the socket of the fast door
     resolve     a path in its one spelling, relative to the workspace it must not leave
+    logs        the log of a resident process: private, rotated, without secrets
+    shelf       files that rows refer to, written before them, never reached through a symlink
     trees       folders that other programs read and write, never left through a symlink
     clock       SystemClock, SystemProber, SystemChance
 

@@ -36,7 +36,7 @@ def writing(path: str, mode: int = 0o600) -> Generator[Callable[[bytes], None]]:
                 yield write
             os.replace(temporary, path)
         except BaseException:
-            _remove(temporary)
+            remove_quietly(temporary)
             raise
         _sync_folder(folder)
     except OSError as error:
@@ -73,7 +73,7 @@ def read_limited(path: str, limit: int) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise BadInput(f"{path} is not a file.", "Name a regular file.", code="UNREADABLE_FILE", path=path)
-        data = _read_up_to(descriptor, limit + 1)
+        data = read_up_to(descriptor, limit + 1)
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
@@ -130,9 +130,9 @@ def _new(path: str, mode: int) -> Generator[Callable[[bytes], None]]:
         os.close(descriptor)
 
 
-def _remove(path: str) -> None:
+def remove_quietly(path: str, folder: int | None = None) -> None:
     with suppress(OSError):  # the failure that brought us here is the one to report
-        os.unlink(path)
+        os.unlink(path, dir_fd=folder)
 
 
 def _sync_folder(folder: str) -> None:
@@ -147,7 +147,7 @@ def _sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
-def _read_up_to(descriptor: int, count: int) -> bytes:
+def read_up_to(descriptor: int, count: int) -> bytes:
     parts: list[bytes] = []
     while count > 0 and (part := os.read(descriptor, min(count, READ_CHUNK))):
         parts.append(part)

@@ -28,6 +28,7 @@ class Places(NamedTuple):
     repo_file: str | None  # the rookery.toml that was found
     user_file: str | None  # where the user's settings would be
     store: str
+    artifacts: tuple[str, ...]  # the folders from the home down to the shared outputs
 
 
 class Remote(NamedTuple):
@@ -79,7 +80,12 @@ def find(*, cwd: str, environ: Mapping[str, str], team: str | None = None) -> Pl
         repo_file=repo_file,
         user_file=user_file,
         store=_store(cwd, environ, home),
+        artifacts=artifacts_of(name),
     )
+
+
+def artifacts_of(team: str) -> tuple[str, ...]:
+    return ("teams", team, "artifacts")
 
 
 # --- the team ---------------------------------------------------------------------------------------------------------

@@ -14,5 +14,6 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     held.py     what a claim holds               unlocking.py what one task's fate means for others
     teams.py    what a team is                   budget.py    what it used, and may use
     limits.py   asked before a claim or a send
+    artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     escalation.py, feed.py, upkeep.py (sweep, health, stats), exchange.py (export, import)
 """

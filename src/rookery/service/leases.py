@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rookery.core import errors, patterns, tasks, text
 from rookery.store.port import Row
 
-from . import held, limits, unlocking
+from . import artifacts, held, limits, unlocking
 from . import tasks as cards_of
 from .tx import Tx
 from .verbs import Arg
@@ -146,7 +146,7 @@ def done(
     commits: Annotated[list[str] | None, Arg("a commit that belongs to it (repeatable)", flag="--commit")] = None,
     tests: Annotated[list[str] | None, Arg("a test run and its result (repeatable)", flag="--test")] = None,
     prs: Annotated[list[str] | None, Arg("a pull request (repeatable)", flag="--pr")] = None,
-    evidence: Annotated[list[str] | None, Arg("anything else that shows it (repeatable)")] = None,
+    evidence: Annotated[list[str] | None, Arg("anything else that shows it, as artifact-0001 (repeatable)")] = None,
     epoch: Epoch = None,
 ) -> dict[str, Any]:
     row = held.find(tx, id)
@@ -154,6 +154,7 @@ def done(
     shown = tasks.check_evidence(
         {"commits": commits or [], "tests": tests or [], "prs": prs or [], "notes": evidence or []}
     )
+    artifacts.check_named(tx, evidence or [])
     review = tasks.REVIEW_PENDING if row["review"] in (tasks.REVIEW_WANTED, tasks.REVIEW_PENDING) else ""
     result = json.dumps(
         {"summary": text.check_text(summary, "the summary")[:10_000], "evidence": shown, "epoch": row["epoch"]}

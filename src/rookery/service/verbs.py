@@ -47,10 +47,18 @@ class Verb(NamedTuple):
     acts_as: str = ""  # an argument that says who acts: it has to be the token's own agent
     by_token: bool = True  # can be called with such a token at all
     secret: bool = False  # its answer is told once and kept nowhere, so no idempotency key can bring it back
+    before: str = ""  # module.function(world, args) -> args: what touches files goes before the transaction
 
     def load(self) -> Callable[..., Any]:
-        module, _, function = self.place.partition(".")
-        return getattr(_module(module), function)
+        return _load(self.place)
+
+    def prepared(self, world: Any, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        return _load(self.before)(world, args) if self.before else args
+
+
+def _load(place: str) -> Callable[..., Any]:
+    module, _, function = place.partition(".")
+    return getattr(_module(module), function)
 
 
 @cache
@@ -119,6 +127,10 @@ TABLE: tuple[Verb, ...] = (
     Verb("thread.tail", "threads.tail", "The end of a discussion", writes=False),
     Verb("thread.search", "threads.search", "Find what was said in discussions", writes=False),
     Verb("thread.link", "threads.link", "Tie a discussion to a task"),
+    # shared outputs
+    Verb("artifacts", "artifacts.listed", "What was shared, newest first", writes=False),
+    Verb("artifacts.add", "artifacts.add", "Share a patch, a summary or another file", before="artifacts.shelve"),
+    Verb("artifacts.show", "artifacts.show", "What was shared, with its content", writes=False),
     # guard
     Verb("can-write", "guard.can_write", "May these paths be written?", writes=False),
     # teams
@@ -142,7 +154,8 @@ TABLE: tuple[Verb, ...] = (
     # upkeep
     Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
     Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
-    Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention"),
+    Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention",
+         before="upkeep.old_files"),
     Verb("due", "settling.due", "What a resident process should see to", writes=False),
     Verb("settle", "settling.settle", "Settle leases that ran out"),
     Verb("export_mail", "exchange.export_mail", "Deliveries in order, for an export", writes=False, who="person"),

@@ -11,7 +11,7 @@ from rookery.service.verbs import Parameter, Verb, parameters
 from .call import Call
 
 KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN", "span": "SPAN", "money": "AMOUNT"}
-STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec")
+STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content")
 
 
 class Extra(NamedTuple):

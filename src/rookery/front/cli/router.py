@@ -116,6 +116,11 @@ COMMANDS = (
     Command("plan graph", "tasks", "special_tasks.graph"),
     Command("plan cancel", "tasks"),
     Command("can-write", "guard", "special.can_write"),
+    Command("artifacts", "docket"),
+    Command("artifacts add", "docket", "sharing.add", optional=("content",),
+            extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
+    Command("artifacts show", "docket", "sharing.show",
+            extras=(Extra(("--raw",), "the content alone, as it was put"),)),
     Command("token new", "ops"),
     Command("token list", "ops"),
     Command("token revoke", "ops"),
@@ -124,6 +129,9 @@ COMMANDS = (
     Command("budget", "ops"),
     Command("budget set", "ops"),
     Command("budget report", "ops", verb="usage_report"),
+    Command("logs", "ops", "daemon.logs_shown", "The end of the daemon's log", (
+        FOLLOW, Extra(("-n", "--lines"), "how many lines (default 100)", metavar="N"), WORKSPACE,
+    )),
     Command("events", "ops", "special.events", extras=(FOLLOW,)),
     Command("export", "ops", "special.export_tree", "Write the mail as a tree of files", TREE),
     Command("export audit", "ops", "exports.export_audit", "Write the log as lines of JSON, an event each", (
@@ -137,7 +145,7 @@ COMMANDS = (
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Guarding files",
-          "ops": "Operations"}  # fmt: skip
+          "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:

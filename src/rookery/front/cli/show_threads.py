@@ -1,4 +1,4 @@
-"""Discussions for people, and whether a path may be written."""
+"""Discussions and shared outputs for people, and whether a path may be written."""
 
 from typing import Any
 
@@ -65,7 +65,38 @@ def _may_write(result: dict[str, Any]) -> RenderableType:
     return Group(*lines)
 
 
+# -- shared outputs ------------------------------------------------------------------------------------------------
+
+
+def _artifact(result: dict[str, Any]) -> RenderableType:
+    about = f" for {result['taskId']}" if result["taskId"] else ""
+    return Group(
+        say(
+            (result["id"], "bold cyan"), f" {result['kind']} ", (result["name"], "bold"), f"{about}, by {result['by']}"
+        ),
+        say((f"{result['bytes']:,} bytes, {clock(result['at'])}, {result['file']}", "dim")),
+    )
+
+
+def _artifact_whole(result: dict[str, Any]) -> RenderableType:
+    text = plain(result["content"]) if result["encoding"] == "text" else "(not text)"
+    return Group(_artifact(result), Text(""), Text(text))
+
+
+def _artifacts(result: dict[str, Any]) -> RenderableType:
+    if not result["artifacts"]:
+        return Text("Nothing was shared. `rook artifacts add NAME --file FILE` shares something.", "dim")
+    table = new_table("id", "kind", "name", "task", "by", "bytes", "when")
+    for each in result["artifacts"]:
+        table.add_row(
+            Text(each["id"], "bold"), each["kind"], one_line(each["name"], 50), each["taskId"] or "", each["by"],
+            f"{each['bytes']:,}", short(each["at"]),
+        )  # fmt: skip
+    return table
+
+
 SHOWS = {
     "thread.new": _card, "thread.link": _card, "thread.post": _posted, "thread.tail": _tail, "thread.list": _listed,
-    "thread.search": _found, "can-write": _may_write,
+    "thread.search": _found, "can-write": _may_write, "artifacts": _artifacts, "artifacts.add": _artifact,
+    "artifacts.show": _artifact_whole,
 }  # fmt: skip

@@ -10,6 +10,7 @@ from rookery.client.deed import Deed
 from rookery.client.queued import CUT_OFF
 from rookery.core import errors, names, text, tokens
 from rookery.core.caller import Caller, Grant
+from rookery.service import verbs
 
 from .metrics import Numbers
 from .news import News
@@ -23,6 +24,7 @@ class Daemon:
         self.only_team = only_team
         self.hosts: set[str] = {"127.0.0.1", "localhost", "[::1]"}
         self.body_limit: int = house.settings["daemon.body_limit"]
+        self.log_requests: bool = house.settings["log.requests"]
         self.poll_s: float = house.settings["poll.s"]
         self.queue = app.open_queue(house)
         self.news = News(house.bell)
@@ -49,7 +51,7 @@ class Daemon:
 
     async def call(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         """Writes wait for their commit. Reads are done here and now, or, when they take long, in the pool."""
-        deed = self.queue.deed(team, verb, args, caller)
+        deed = await self._deed(team, verb, args, caller)
         if deed.writes:
             return await self._written(team, deed)
         try:
@@ -75,6 +77,12 @@ class Daemon:
 
         self.queue.write(team, deed, lambda: not future.cancelled(), tell)
         return await future
+
+    async def _deed(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Deed:
+        """What writes a file first does so beside the event loop."""
+        if verbs.find(verb).before:
+            return await asyncio.to_thread(self.queue.deed, team, verb, args, caller)
+        return self.queue.deed(team, verb, args, caller)
 
     async def wait_for(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller, wait_s: float) -> Any:
         """A page of events as soon as it has any, or as it is when the time is over."""

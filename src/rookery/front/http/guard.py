@@ -7,6 +7,7 @@ agent that does know one knows its own, and can be nobody else with it.
 """
 
 import hmac
+import logging
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
@@ -24,6 +25,8 @@ GONE = 499  # nobody waits for the answer any more; counted under the number tha
 GRANT = "rook.grant"  # in the scope of a request: what its token proved; None for the daemon's own
 Answering = Callable[[Scope, Receive], Awaitable[Response | None]]
 
+log = logging.getLogger("rookery.http")
+
 
 class Guard:
     def __init__(self, answering: Answering, daemon: Daemon) -> None:
@@ -39,7 +42,10 @@ class Guard:
                 await answer(scope, receive, send)
         finally:
             route = scope.get("rook.route", "other")
-            self._daemon.numbers.note(scope["method"], route, status, perf_counter() - began)
+            took = perf_counter() - began
+            self._daemon.numbers.note(scope["method"], route, status, took)
+            if self._daemon.log_requests:  # the route as it stands in our table: a path or query may hold a secret
+                log.info("%s %s %d %.1f ms", scope["method"][:10], route, status, took * 1000)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
         try:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import uvicorn
@@ -15,7 +15,8 @@ from rookery import app
 from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.front.cli.resident import FastDoor
-from rookery.runtime import doorway, files, instance, places
+from rookery.runtime import doorway, files, instance, logs, places
+from rookery.version import VERSION
 
 from .daemon import Daemon
 from .routes import application
@@ -56,22 +57,29 @@ def run(
     places.prepare_home(house.places.home)
     holder = instance.Instance(scope)
     try:
-        listener = _bound(port)
-        try:
-            with files.kept_closed(*(house.places.store + end for end in ("", "-wal", "-shm"))):
-                daemon = Daemon(house, token=token, only_team=only_team)
-                try:
-                    asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
-                finally:
-                    daemon.close()
-        finally:
-            listener.close()
+        kept = files.kept_closed(*(house.places.store + end for end in ("", "-wal", "-shm")))
+        with closing(_bound(port)) as listener, _logged(house, scope, token), kept:
+            with closing(Daemon(house, token=token, only_team=only_team)) as daemon:
+                asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
+            log.info("down")
     finally:
         holder.close()
 
 
+@contextmanager
+def _logged(house: app.House, scope: instance.Scope, token: str) -> Generator[None]:
+    settings = house.settings
+    handler = logs.start(scope.log, size=settings["log.bytes"], count=settings["log.files"], secrets=[token])
+    try:
+        yield
+    finally:
+        logs.stop(handler)
+
+
 def _announced(holder: instance.Instance, listener: socket.socket, token: str, team: str) -> dict[str, Any]:
-    return holder.announce(f"http://{HOST}:{listener.getsockname()[1]}", token) | {"teamId": team}
+    where = holder.announce(f"http://{HOST}:{listener.getsockname()[1]}", token) | {"teamId": team}
+    log.info("up at %s for team %s, pid %d, version %s", where["url"], team, where["pid"], VERSION)
+    return where
 
 
 def _bound(port: int) -> socket.socket:
@@ -145,7 +153,8 @@ async def _tick(daemon: Daemon, start: int) -> int:
     for team in chosen:
         due = await daemon.call(team, "due", {}, caller)
         for verb in (name for name, wanted in (("sweep", due["sweep"]), ("settle", due["leases"])) if wanted):
-            await daemon.call(team, verb, {}, caller)
+            done = await daemon.call(team, verb, {}, caller)
+            log.info("%s of %s: %s", verb, team, {name: count for name, count in done.items() if count})
             daemon.numbers.swept += 1
     return (start + len(chosen)) % max(1, len(teams))
 

@@ -9,7 +9,8 @@ from typing import Any, NotRequired, TypedDict
 
 from rookery.core import mail, mesh, presence, tasks
 
-from .shapes_team import Budget, Reported, Team, TeamMade, Teams, TokenMade, TokenRevoked, Tokens
+from . import shapes_team as of
+from .shapes_team import Team
 
 Words = list[str]
 Counts = dict[str, int]
@@ -572,9 +573,10 @@ RESULTS: Mapping[str, Any] = {
     "plan.cancel": PlanCanceled,
     "thread.new": Thread, "thread.post": Said, "thread.list": Threads, "thread.tail": ThreadTail,
     "thread.search": ThreadsFound, "thread.link": Thread,
-    "can-write": Verdicts, "team.list": Teams, "team.show": Team, "team.new": TeamMade,
-    "team.set": TeamMade, "budget": Budget, "budget.set": Budget, "usage_report": Reported,
-    "token.new": TokenMade, "token.list": Tokens, "token.revoke": TokenRevoked,
+    "can-write": Verdicts, "team.list": of.Teams, "team.show": Team, "team.new": of.TeamMade,
+    "team.set": of.TeamMade, "budget": of.Budget, "budget.set": of.Budget, "usage_report": of.Reported,
+    "artifacts": of.Artifacts, "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
+    "token.new": of.TokenMade, "token.list": of.Tokens, "token.revoke": of.TokenRevoked,
     "notices": Notices, "feed": Feed, "events": Events,
     "health": Health, "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,
     "export_mail": Exported, "import_mail": Imported,

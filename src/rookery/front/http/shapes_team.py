@@ -1,4 +1,4 @@
-"""The shapes of what is answered about a team: who belongs to it, what it may use, who may call for it."""
+"""The shapes of what is answered about a team: who belongs to it, what it may use, who may call, what it shares."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -127,3 +127,25 @@ class TokenRevoked(TypedDict):
     id: str
     state: str
     changed: bool
+
+
+class Artifact(TypedDict):
+    schemaVersion: str
+    id: str
+    name: str
+    kind: str
+    taskId: str | None
+    by: str
+    bytes: int
+    digest: str
+    file: str
+    at: str
+
+
+class Artifacts(TypedDict):
+    artifacts: list[Artifact]
+
+
+class ArtifactShown(Artifact):
+    content: str
+    encoding: str

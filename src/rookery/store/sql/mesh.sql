@@ -146,6 +146,15 @@ FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
 WHERE a.team = :team AND (:everyone = 1 OR (a.left_at IS NULL AND s.id IS NOT NULL AND s.ended_at IS NULL))
 ORDER BY a.id;
 
+-- name: silent_sessions
+-- Sessions of this machine that nothing was heard of and that hold nothing: has their process gone?
+SELECT a.name, s.id AS session, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at
+FROM agents a JOIN sessions s ON s.team = a.team AND s.id = a.session
+WHERE a.team = :team AND s.ended_at IS NULL AND s.pid IS NOT NULL AND s.host = :host AND s.heartbeat_at < :before
+  AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.team = a.team AND t.holder = a.id AND t.status = 'in_progress')
+  AND NOT EXISTS (SELECT 1 FROM reservations r WHERE r.team = a.team AND r.agent = a.id AND r.expires_at > :now)
+ORDER BY s.heartbeat_at LIMIT :limit;
+
 -- name: stuck_candidates
 -- Sessions that have work and have been silent for long, not told yet.
 SELECT a.name, a.id AS agent, s.id, s.task, s.activity_at FROM sessions s
