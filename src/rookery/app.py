@@ -175,7 +175,7 @@ def open_guests(own: House, queue: "QueuedClient") -> Callable[..., House]:
             )
         if all(house.settings[name] == own.settings[name] for name in PATIENCE):
             house.bell, house.clock = own.bell, own.clock
-            house.client = TeamOfQueue(queue, house.team, house)
+            house.client = PlacedClient(TeamOfQueue(queue, house.team, house), Ground(house.cwd, house.places.root))
         return house  # with patience of its own it has a connection of its own, closed with it
 
     return opened
