@@ -74,7 +74,8 @@ STEPS = (
     # discussions, paths, shared outputs
     Step(f"{ADA} thread new Talk --with bob -m hi --json", saved="talk"), Step("thread list"),
     Step(f"{BOB} thread post {{talk}} -m -", b"more of it"), Step("thread tail {talk}"),
-    Step("thread tail {talk} --json"), Step("thread search more"), Step("thread link {talk} {task}"), Step("thread tail nothing"),
+    Step("thread tail {talk} --json"), Step("thread search more"), Step("thread link {talk} {task}"),
+    Step("thread tail nothing"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"),
     # the team, its tokens and its budget

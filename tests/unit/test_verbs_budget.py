@@ -51,7 +51,8 @@ def test_a_report_is_counted_for_the_agent_the_task_and_the_team(stage: Stage) -
     assert row == {"agent": ADA, "task": "task-0001", "model": "sonnet", "inputTokens": 30, "outputTokens": 12,
                    "costMicros": 270, "reports": 1}  # fmt: skip
     (event,) = [each for each in stage.events("usage") if each["actor"] == ADA]
-    assert (event["ref"], event["data"]) == ("task-0001", {"input": 30, "output": 12, "cost": 270, "model": "sonnet"})
+    told = {"input": 30, "output": 12, "cost": 270, "model": "sonnet", "for": ["user"], "status": "pending"}
+    assert (event["ref"], event["data"]) == ("task-0001", told)
 
 
 def test_the_one_task_an_agent_holds_is_what_it_works_on(stage: Stage) -> None:
