@@ -60,7 +60,8 @@ def nobody(call: Call) -> Reply:
     return run(call._replace(peer=0))
 
 
-@pytest.fixture(params=["own process", "fast door"])
+# The door with every test of all runs; by default `tests/door/test_same_answers.py` compares both ways.
+@pytest.fixture(params=["own process", pytest.param("fast door", marks=pytest.mark.slow)])
 def rook(tmp_path: Path, request: pytest.FixtureRequest) -> Generator[Terminal]:
     if request.param == "own process":
         yield _with_crew(Terminal(tmp_path))

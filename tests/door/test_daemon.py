@@ -22,6 +22,8 @@ from tests.support.doors import Running, running
 from tests.support.fastdoor import knocking
 from tests.support.procs import PATIENCE_S
 
+pytestmark = pytest.mark.slow  # a daemon for almost every one of them
+
 
 def kept_by(daemon: Running, folder: Path) -> Served:
     return Served(daemon, folder, "crew")

@@ -16,6 +16,7 @@ from rookery.service.verbs import Verb, parameters
 from tests.support.doors import Answer, Door, Running
 from tests.support.holders import Crew, assembled
 
+pytestmark = pytest.mark.slow  # several hundred requests
 ASKS_NOBODY = ("/healthz", "/openapi.json")
 AS_WHOM: tuple[dict[str, str], ...] = ({}, {"agentId": "bob"})
 

@@ -131,6 +131,7 @@ def test_what_is_no_report_is_refused_and_leaves_nothing(stage: Stage, args: dic
     assert stage.refused("usage_report", ADA, **args).hint
 
 
+@pytest.mark.slow
 def test_totals_stay_countable(build: Build) -> None:
     """A hostile sum is refused before it overflows, and says so."""
     stage = build()

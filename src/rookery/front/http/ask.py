@@ -157,7 +157,8 @@ def told_caller(told: str) -> Caller:
     except (ValueError, TypeError, RecursionError):
         raise _no_caller() from None
     whole = caller._replace(process=process, lineage=lineage)
-    words = (whole.agent or "", whole.session or "", whole.host, whole.boot, whole.cwd)
+    named = [word for word in (whole.agent, whole.session) if word is not None]
+    words = (*named, whole.host, whole.boot, whole.cwd)
     if not all(isinstance(word, str) for word in words) or not isinstance(whole.open_addresses, bool):
         raise _no_caller()
     if whole.agent:
