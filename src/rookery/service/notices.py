@@ -16,6 +16,7 @@ from .verbs import Arg
 PAGE = 500
 SCAN = 5_000  # how much of the log one call looks at; `nextSince` tells how far it came
 MAX_EVENTS = 1_000
+_read = json.JSONDecoder().raw_decode  # what we wrote ourselves: `loads` looks for what could be around it
 
 
 def notices(
@@ -79,7 +80,7 @@ def _shown(row: Row) -> dict[str, Any]:
     told: dict[str, Any] = {
         "id": f"evt-{row['seq']}", "seq": row["seq"], "type": row["type"].replace(".", "_").replace("-", "_"),
         "ts": times.iso(row["at"]), "actor": row["actor"], "summary": row["preview"],
-        "payload": json.loads(row["data"]),
+        "payload": _read(row["data"])[0],
     }  # fmt: skip
     for prefix, name in (("task-", "taskId"), ("thread-", "threadId")):
         if row["ref"].startswith(prefix):
