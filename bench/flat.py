@@ -4,13 +4,12 @@ from contextlib import ExitStack
 
 from . import http_home
 from .helper import Helper
-from .http import LOOKS, Rates, noted, one_round
+from .http import LOOKS, Rates, noted, one_round, usual
 from .http_load import drive
 from .http_sides import VERBS, Side, ours
 from .report import Row, Section, at_least
 from .scene import Scene
 from .sizes import Sizes
-from .timing import median
 
 FEW, MANY = 100, 100_000
 FLAT = at_least(0.5)
@@ -37,4 +36,4 @@ def measure(place: Scene, sizes: Sizes) -> Section:
 
 
 def _row(verb: str, rates: dict[str, list[float]]) -> Row:
-    return Row(f"1 connection: {verb}", median(rates[f"{MANY}"]), median(rates[f"{FEW}"]), "/s", FLAT)
+    return Row(f"1 connection: {verb}", usual(rates[f"{MANY}"]), usual(rates[f"{FEW}"]), "/s", FLAT)

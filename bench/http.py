@@ -15,10 +15,11 @@ from .http_sides import VERBS, WRITES, Side, floor, ours
 from .report import Row, Section, at_least
 from .scene import Scene
 from .sizes import Sizes
-from .timing import median
+from .timing import at_quantile
 
 TASKS = 100
 CONNECTIONS = (1, http_home.AGENTS)
+READS = 3  # as many reads as writes in a round, because they take so much less
 BOUND = at_least(0.5)
 LOOKS = 3  # a bound that seems missed is looked at for longer, all rounds counting
 NEWEST = {
@@ -62,12 +63,22 @@ def _sides(stack: ExitStack, place: Scene) -> dict[str, Side]:
 
 
 def one_round(load: Helper, sides: Mapping[str, Side], connections: int, calls: int, rates: Rates) -> None:
+    """Each verb by one side, then by the other; who is first changes from round to round."""
     for verb in VERBS:
-        for name, side in sides.items():
-            answered = side.round(load, verb, connections, calls)
-            rates[connections, verb].setdefault(name, []).append(calls / answered.seconds)
+        count = calls if verb in WRITES else calls * READS
+        turns = rates[connections, verb]
+        done = len(next(iter(turns.values()), ()))
+        for name in list(sides)[:: -1 if done % 2 else 1]:
+            answered = sides[name].round(load, verb, connections, count)
+            turns.setdefault(name, []).append(count / answered.seconds)
     for side in sides.values():
         side.trim()
+
+
+def usual(rates: Sequence[float]) -> float:
+    """The rate that a quarter of the rounds surpass. A round is short, and whoever else wants the processor takes time
+    away from it but never gives any: of that the slower half of the rounds would tell."""
+    return at_quantile(rates, 0.75)
 
 
 def _check_alike(load: Helper, sides: Mapping[str, Side]) -> None:
@@ -90,7 +101,7 @@ def _found(verb: str, body: bytes) -> object:
 
 def _rows(rates: Rates, look: int) -> list[Row]:
     rows = [
-        Row(f"{_who(count)}: {verb}", median(each["ours"]), median(each["floor"]), "/s", BOUND)
+        Row(f"{_who(count)}: {verb}", usual(each["ours"]), usual(each["floor"]), "/s", BOUND)
         for (count, verb), each in rates.items()
     ]
     return noted(rows, look)

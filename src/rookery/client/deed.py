@@ -35,6 +35,10 @@ class Deed:
     def rings(self) -> set[str]:
         return self._tx.rings if self._tx else set()
 
+    @property
+    def follows_up(self) -> bool:
+        return bool(self._tx and self._tx.after)
+
     def follow_up(self, heard: Mapping[str, int]) -> None:
         """What a verb left to do once its facts are on disk and the bell was rung."""
         for after in self._tx.after if self._tx else ():

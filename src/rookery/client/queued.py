@@ -107,7 +107,14 @@ class Writer:
             results = [error] * len(batch)
         self.commits += 1
         self.calls += len(batch)
-        answered = list(zip(batch, self._answers(batch, results), strict=True))
+        if any(job.deed and job.deed.follows_up for job in batch):  # an answer tells who heard the bell
+            self._hand_over(batch, self._followed_up(batch, results))
+        else:
+            self._hand_over(batch, results)
+            self._ring_all(batch, results)
+
+    def _hand_over(self, batch: list[_Job], answers: list[Any]) -> None:
+        answered = list(zip(batch, answers, strict=True))
         _tell_all([each for each in answered if each[0].anywhere])
         if others := [each for each in answered if not each[0].anywhere]:
             with suppress(RuntimeError):  # where answers belong nobody is left to hear them
@@ -125,8 +132,11 @@ class Writer:
             job = self._queue.get()
         return taken, False
 
-    def _answers(self, batch: list[_Job], results: list[Any]) -> list[Any]:
-        heard = {team: self._ring(team, names) for team, names in _rings(batch, results).items()}
+    def _ring_all(self, batch: list[_Job], results: list[Any]) -> dict[str, dict[str, int]]:
+        return {team: self._ring(team, names) for team, names in _rings(batch, results).items()}
+
+    def _followed_up(self, batch: list[_Job], results: list[Any]) -> list[Any]:
+        heard = self._ring_all(batch, results)
         return [_followed_up(job, result, heard) for job, result in zip(batch, results, strict=True)]
 
     def _ring(self, team: str, names: set[str]) -> dict[str, int]:

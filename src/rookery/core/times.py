@@ -19,15 +19,15 @@ _LONGEST = 40  # characters; the longest ISO form with microseconds and a zone h
 
 def iso(ms: int) -> str:
     """2030-01-31T14:30:00.000Z. By arithmetic: this stands in every line of output, and datetime is slow to import."""
-    minutes, rest = divmod(ms, MINUTE_MS)
-    return f"{_minute(minutes)}:{rest // SECOND_MS:02d}.{rest % SECOND_MS:03d}Z"
+    seconds, milli = divmod(ms, SECOND_MS)
+    return f"{_second(seconds)}.{milli:03d}Z"
 
 
 @lru_cache(256)  # what is shown together mostly happened together
-def _minute(minutes: int) -> str:
-    days, rest = divmod(minutes, 24 * 60)
+def _second(seconds: int) -> str:
+    days, rest = divmod(seconds, 24 * 3600)
     year, month, day = _civil(days)
-    return f"{year:04d}-{month:02d}-{day:02d}T{rest // 60:02d}:{rest % 60:02d}"
+    return f"{year:04d}-{month:02d}-{day:02d}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
 
 
 def iso_or_none(ms: int | None) -> str | None:

@@ -22,6 +22,13 @@ KEY_HEADER = "idempotency-key"
 PID_LIMIT = 1 << 31
 
 
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+_decode = json.JSONDecoder(parse_constant=_no_constant).decode  # made once: `loads` makes one per call
+
+
 class Ask:
     def __init__(self, daemon: Daemon, scope: Scope, params: dict[str, str], body: dict[str, Any]) -> None:
         self.daemon = daemon
@@ -206,13 +213,9 @@ def parsed(data: bytes) -> dict[str, Any]:
     if not data.strip():
         return {}
     try:
-        body = json.loads(data, parse_constant=_no_constant)
+        body = _decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise errors.BadInput("The body is no JSON.", "Send a JSON object in UTF-8.", code="BAD_JSON") from None
     if not isinstance(body, dict):
         raise errors.BadInput("The body must be a JSON object.", 'For example {"title": "..."}.', code="BAD_JSON")
     return body
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(word)

@@ -22,7 +22,8 @@ TEAM = {"type": "string", "pattern": f"^({_NAME})?$", "description": "the daemon
 AGENT = {"type": "string", "pattern": f"^(({_NAME}/)?{_NAME})?$", "description": "who asks; the person when left out"}
 WHOLE = {"type": "integer", "minimum": 0, "maximum": BIGGEST_QUERY}
 QUERY: Mapping[str, dict[str, Any]] = {
-    "teamId": TEAM, "agentId": AGENT, "since": WHOLE, "after": WHOLE, "tail": WHOLE, "limit": WHOLE | {"minimum": 1},
+    "teamId": TEAM, "agentId": AGENT, "since": WHOLE, "after": WHOLE, "tail": WHOLE | {"minimum": 1},
+    "limit": WHOLE | {"minimum": 1},
     "wait": {"type": "number", "minimum": 0, "maximum": 300, "description": "seconds"},
 }  # fmt: skip
 HEADERS = {
