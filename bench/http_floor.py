@@ -27,9 +27,13 @@ from . import scene
 
 WAIT_S = 60.0
 TTL_MS = 300_000
-NOTICE = ("seq", "at", "type", "actor", "target", "ref", "preview", "data", "got", "thread", "body", "holder",
-          "assignee", "created_by", "author")  # fmt: skip
+NOTICE = ("seq", "at", "type", "actor", "target", "ref", "preview", "data", "got", "thread", "body")
 DONE = {"summary": "", "evidence": {"commits": [], "tests": [], "prs": [], "notes": []}, "epoch": 1}
+
+
+def _told(agent: str, status: str, more: str = "") -> str:
+    """What the log says of a task: whom it concerns, here always one, and how it stands."""
+    return f'{{{more}"for":["{agent}"],"status":"{status}"}}'
 
 
 class Rows:
@@ -54,7 +58,7 @@ class Rows:
             assignee=None, created_by=self._agents[by], review="", now=now, at=now, max_tokens=None,
             resources=json.dumps(resources), description="", spec="", why="",
         )  # fmt: skip
-        self._event("task.created", by, id, title, "{}", now)
+        self._event("task.created", by, id, title, _told(by, "pending"), now)
         self._commit(now)
         return id
 
@@ -71,7 +75,7 @@ class Rows:
                 mode="exclusive", agent=self._agents[agent], session=None, epoch=1, reason=title, now=now, at=now,
                 expires_at=now + TTL_MS,
             )  # fmt: skip
-        self._event("task.start", agent, id, title, '{"epoch":1}', now)
+        self._event("task.start", agent, id, title, _told(agent, "in_progress", '"epoch":1,'), now)
         self._commit(now)
         return now + TTL_MS
 
@@ -83,7 +87,7 @@ class Rows:
             result=json.dumps(DONE), why="", review="", author=self._agents[agent],
         )  # fmt: skip
         self._all("drop_task_reservations", task=id)
-        self._event("task.done", agent, id, title, '{"review":""}', now)
+        self._event("task.done", agent, id, title, _told(agent, "completed", '"review":"",'), now)
         self._commit(now)
 
     def _begin(self) -> int:
