@@ -36,6 +36,7 @@ class Ask:
         self.params = params
         self.body = body
         self.grant: Grant | None = scope[GRANT]
+        self._team = ""  # once it is known
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
         self._asked = dict(_parsed_query(scope["query_string"]))  # of a name that is there twice the last one counts
 
@@ -85,9 +86,13 @@ class Ask:
 
     # -- who and where -----------------------------------------------------------------------------------------------
 
-    def team(self) -> str:
+    def _asked_team(self) -> str:
         own = self.grant.team if self.grant else self.daemon.team
         return self.daemon.serves(self.query("teamId") or self._name("teamId") or own)
+
+    def team(self) -> str:
+        self._team = self._team or self._asked_team()
+        return self._team
 
     def agent(self) -> str | None:
         """Who asks; with an agent's token nobody has to say so."""
