@@ -6,7 +6,7 @@ May touch: the network, and the house through the queued client. Routes translat
     guard.py    Host, Origin and token before anything else is looked at      ask.py      a request, read and checked
     routes.py   every route in one table                                      tasks.py, threads.py, resources.py
     news.py     waiting for the bell on the event loop; events as a stream    metrics.py, answer.py
-    openapi.py  the description, with shapes.py, shapes_mail.py (what verbs answer) and links.py (what can be asked next)
+    openapi.py  the description, with shapes*.py (what verbs answer) and links.py (what can be asked next)
     wire.py     the head and the body of an answer in one write
 
 Invariants: an id from a URL is only ever a value in a query, never a path. A request is answered after the commit it
