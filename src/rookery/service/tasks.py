@@ -122,12 +122,13 @@ def create(
     n = number["value"]
     id = f"task-{n:04d}"
     unmet = sum(1 for dep in deps if not _is_met(tx, dep))
+    status = tasks.Status.BLOCKED if milestone else tasks.opening(unmet, strict)
     tx.run(
         "new_task",
         n=n,
         id=id,
         title=title,
-        status=tasks.Status.BLOCKED if milestone else tasks.opening(unmet, strict),
+        status=status,
         priority=mail.parse_priority(priority),
         rank=1,
         plan=plan or None,
@@ -149,7 +150,9 @@ def create(
         tx.run("new_dep", task=id, dep=dep)
     if deps:
         raise_ranks(tx, id)
-    tx.event("task.created", tx.me()["name"], ref=id, preview=title)
+    by = tx.me()["name"]
+    known = {} if assignee else {"for": [by], "status": str(status)}  # what a look would find
+    tx.event("task.created", by, ref=id, preview=title, **known)
     if milestone:
         unlocking.refresh(tx, id)
     return id
