@@ -151,7 +151,7 @@ def create(
     if deps:
         raise_ranks(tx, id)
     by = tx.me()["name"]
-    known = {} if assignee else {"for": [by], "status": str(status)}  # what a look would find
+    known: dict[str, Any] = {} if assignee else {"for": [by], "status": str(status)}  # what a look would find
     tx.event("task.created", by, ref=id, preview=title, **known)
     if milestone:
         unlocking.refresh(tx, id)
