@@ -121,7 +121,8 @@ class Reader:
         return node.parts if isinstance(node, tree.Pipeline) else (node,)
 
     def on_FuncDecl(self, node: dict[str, Any]) -> Statement:
-        return tree.Function(node["Name"]["Value"], self.statement(node["Body"]))
+        name = node["Name"]["Value"] if node.get("Name") else ""
+        return tree.Function(name, self.statement(node["Body"]))
 
     def on_ArithmCmd(self, node: dict[str, Any]) -> Statement:
         return tree.Expression((tree.Untold(self.text(node), tuple(self.inside(node)), number=True),))
@@ -167,7 +168,7 @@ class Reader:
             case "Lit":
                 return Bare(node["Value"])
             case "SglQuoted":
-                return tree.Ansi(node["Value"]) if node.get("Dollar") else tree.Literal(node["Value"])
+                return tree.Ansi(node.get("Value", "")) if node.get("Dollar") else tree.Literal(node.get("Value", ""))
             case "DblQuoted":
                 return tree.Quotes(
                     tuple(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+_TEXTS = ("string", "heredoc_body")  # what stands between their nodes is read
 _SILENT = ("comment", "heredoc_end", "file_descriptor")
 
 
@@ -51,6 +52,24 @@ class Reader(Words):
             yield Broken("<<", reading.BROKEN)
         if root.has_error:
             yield from (self.broken(node) for node in _errors(root))
+        yield from (Broken(text, reading.BROKEN) for text in self.skipped(root))
+
+    def skipped(self, root: "Node") -> "Iterator[str]":
+        """Text that the grammar passes over in silence, and what it takes off the end of a word for a descriptor."""
+        waiting = [root]
+        while waiting:
+            node = waiting.pop()
+            children = node.children
+            waiting += children
+            first, last = (0, len(self.source)) if node is root else (node.start_byte, node.end_byte)
+            ends = [first, *(each.end_byte for each in children)]
+            starts = [*(each.start_byte for each in children), last]
+            for end, start in zip(ends, starts, strict=True) if children and node.type not in _TEXTS else ():
+                if end < start and self.between(end, start).replace("\\\n", "").strip(" \t\n\r"):
+                    yield self.text(node)
+            before = self.source[node.start_byte - 1 : node.start_byte]
+            if node.type == "file_descriptor" and (before.strip(b" \t\n;&|()<>{}") or not self.text(node).isdecimal()):
+                yield self.between(max(0, node.start_byte - 1), node.end_byte + 1)
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
@@ -193,24 +212,21 @@ class Reader(Words):
         return tree.Expression((tree.Untold(self.text(node), tuple(self.substitutions(node)), number=True),))
 
     def test(self, node: "Node") -> Statement:
-        if node.children and node.children[0].type == "[":
-            return self.bracket(node)
+        first, last = node.children[0], node.children[-1]
+        inner = self.between(first.end_byte, last.start_byte)
+        if not inner[:1].isspace() or not inner[-1:].isspace():
+            return self.broken(node)  # `[[a` is a word
+        if first.type == "[":
+            return self.bracket(node, inner)
         return tree.Expression(tuple(self.substitutions(node)))
 
-    def bracket(self, node: "Node") -> Statement:
-        """The command `[`: its words in their order, and what would compare in `[[` redirects here."""
-        leaves = [each for each in _leaves(node) if each.type not in ("ERROR", "comment")]
-        words = self.grouped(leaves)
-        redirects: list[Redirect] = []
-        kept: list[Word] = []
-        while words:
-            group = words.pop(0)
-            operator = self.text(group[0])
-            if len(group) == 1 and operator in ("<", ">", ">>") and words:
-                redirects.append(Redirect(operator, self.word(words.pop(0))))
-            else:
-                kept.append(self.word(group))
-        return _with(Call((), tuple(kept), self.text(node)), redirects, [])
+    def bracket(self, node: "Node", inner: str) -> Statement:
+        """`[` is a command like any other, and what compares in `[[` redirects here: so it is read as `test`."""
+        match self.again(f"test {inner}"):
+            case (Call() | Redirected(Call()) as made,):
+                return made
+            case _:
+                return self.broken(node)
 
     def when(self, node: "Node") -> Statement:
         arms: list[tuple[Block, Block]] = []
@@ -401,14 +417,3 @@ def _errors(root: "Node") -> "Iterator[Node]":
             yield parent if parent is not None else node
         elif node.has_error:
             waiting += reversed(node.children)
-
-
-def _leaves(node: "Node") -> "Iterator[Node]":
-    """The words of a test, in their order."""
-    waiting = list(reversed(node.children))
-    while waiting:
-        each = waiting.pop()
-        if each.type.endswith("_expression") and each.type != "brace_expression":
-            waiting += reversed(each.children)
-        else:
-            yield each

@@ -36,10 +36,10 @@ class Words(ABC):
         return self.source[start:end].decode("utf-8", "surrogatepass")
 
     def grouped(self, nodes: "list[Node]") -> "list[list[Node]]":
-        """Nodes that touch are one word, whatever the grammar takes them for."""
+        """Nodes that touch are one word, whatever the grammar takes them for; a joined line is no gap."""
         groups: list[list[Node]] = []
         for node in nodes:
-            if groups and groups[-1][-1].end_byte == node.start_byte and node.start_byte != node.end_byte:
+            if groups and not self.between(groups[-1][-1].end_byte, node.start_byte).replace("\\\n", ""):
                 groups[-1].append(node)
             else:
                 groups.append([node])
@@ -50,9 +50,11 @@ class Words(ABC):
 
     def word(self, nodes: "list[Node]") -> Word:
         source = self.between(nodes[0].start_byte, nodes[-1].end_byte) if nodes else ""
-        if len(nodes) >= 2 and nodes[0].type == "$" and nodes[1].type == "string":
-            nodes = nodes[1:]  # $"..." is translated, and no translation is loaded
-        return Word(tuple(part for node in nodes for part in self.parts(node)), source)
+        return Word(tuple(part for node in self.untranslated(nodes) for part in self.parts(node)), source)
+
+    def untranslated(self, nodes: "list[Node]") -> "list[Node]":
+        """`$"..."` is translated, and no translation is loaded: the sign goes."""
+        return [node for node in nodes if node.type != "$" or self.source[node.start_byte : node.end_byte + 1] != b'$"']
 
     def parts(self, node: "Node") -> list[Part]:
         raw = self.text(node)
@@ -93,9 +95,10 @@ class Words(ABC):
     def overlooked(self, raw: str, made: "Callable[[str], Part]") -> list[Part]:
         """Text the grammar takes for plain. It does not see `$$` and its like within a word."""
         plain = _unprotected(raw)
-        if "$" not in plain and "`" not in plain:
+        blank = made is Bare and any(char in plain for char in " \t\n")  # it runs words together, too
+        if "$" not in plain and "`" not in plain and not blank:
             return [made(raw)]
-        if "`" in plain or "$(" in plain or "${" in plain:
+        if blank or "`" in plain or "$(" in plain or "${" in plain:
             return [tree.Substitution((Broken(raw, reading.BROKEN),))]
         pieces = raw.split("$$")
         if any("$" in _unprotected(piece).rstrip("$") for piece in pieces) or "\\$" in raw:
@@ -106,8 +109,8 @@ class Words(ABC):
     def concatenated(self, node: "Node") -> list[Part]:
         made: list[Part] = []
         at = node.start_byte
-        for child in node.children:
-            if child.start_byte > at:
+        for child in self.untranslated(node.children):
+            if child.start_byte > at and child.type != "string":
                 made.append(Bare(self.between(at, child.start_byte)))
             made += self.parts(child)
             at = child.end_byte
@@ -120,6 +123,8 @@ class Words(ABC):
             start, end = start + 1, end - 1
         made: list[Part] = []
         at = start
+        if heredoc and node.named_child_count and "`" in _unprotected(self.text(node)):
+            made.append(tree.Substitution((Broken(self.text(node), reading.BROKEN),)))
         for child in node.children:
             if child.type in ("string_content", "heredoc_content", '"', "ERROR") or not child.child_count:
                 continue
@@ -146,6 +151,8 @@ class Words(ABC):
     def variable(self, node: "Node") -> Part:
         raw = self.text(node).strip()
         inside = tuple(self.substitutions(node))
+        if "{" in raw[2:] and not inside:
+            return tree.Substitution((Broken(raw, reading.BROKEN),))  # where it ends is another matter
         name, operator, operand = _expansion(raw)
         if name and not inside:
             return tree.Variable(name, operator, operand)
