@@ -28,7 +28,7 @@ class Case(NamedTuple):
 def load() -> list[Case]:
     told = tomllib.loads(Path(__file__).with_name("corpus.toml").read_text())
     return [
-        Case(group, command, writes, " ".join(flags).split())
+        Case(group, command, writes, [word for flag in flags for word in str(flag).split()])
         for group, cases in told.items()
         for command, writes, *flags in cases
     ]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ from rookery.core.shell import Reach, Reading, Write
 FILES = {
     "a": "a\n", "b": "b\nb\n", "c": "c\n", "-odd": "", "x.txt": "x\n", "y.txt": "y\n", "two words.txt": "2\n",
     "d/one": "one\n", "d/two": "two\n", "d/sub/three": "three\n", "src/a.py": "import os\nx = { 'a':1 }\n",
-    "src/b.py": "y=2\n", "src/deep/c.py": "z  =  3\n", "old/keep": "", "conf.json": '{"a": 1}', "list.txt": "l1\nl2\nl2\n",
+    "src/b.py": "y=2\n", "src/deep/c.py": "z  =  3\n", "old/keep": "", "conf.json": '{"a": 1}',
+    "list.txt": "l1\nl2\nl2\n",
     "app/[slug]/page.tsx": "x\n", "script.sh": "echo   hi\n", "script.sed": "s/a/b/\n",
     "fix.patch": "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+patched\n",
 }  # fmt: skip
@@ -39,9 +41,9 @@ def template(root: Path) -> Path:
     (root / "tools").mkdir()
     for tool in TOOLS:
         (root / "tools" / tool).symlink_to(Path(sys.executable).with_name(tool))
-    (root / "home").mkdir()
+    (root / "home").mkdir(exist_ok=True)
     script = """
-        git init -q -b main . && git add -A && git commit -qm one
+        git init -q -b main --template= . && git add -A && git commit -qm one
         git checkout -qb other && echo other > c && echo o > only_other && git add -A && git commit -qm two
         git checkout -q main
     """
@@ -82,8 +84,10 @@ def run(command: str, scratch: Path, root: Path) -> set[str]:
     return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
 
 
-def copied(scratch: Path, to: Path) -> Path:
-    shutil.copytree(scratch, to, symlinks=True)
+def copied(scratch: Path, to: Path, command: str) -> Path:
+    """A copy for one command; the repository comes along where git is asked for."""
+    left_out = None if "git" in command else shutil.ignore_patterns(".git")
+    shutil.copytree(scratch, to, symlinks=True, ignore=left_out)
     return to
 
 
@@ -112,14 +116,30 @@ def _state(path: str) -> tuple[object, ...]:
 
 class Run(NamedTuple):
     command: str
-    changed: set[str]
+    changed: frozenset[str]
+    cwd: str
+    home: str
 
 
-def uncovered(changed: set[str], reading: Reading, cwd: str) -> set[str]:
+def run_all(commands: list[str], root: Path) -> list[Run]:
+    scratch = template(root)
+
+    def one(numbered: tuple[int, str]) -> Run:
+        number, command = numbered
+        folder = copied(scratch, root / f"run{number}", command)
+        changed = frozenset(run(command, folder, root))
+        shutil.rmtree(folder)
+        return Run(command, changed, str(folder), str(root / "home"))
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(one, enumerate(commands)))
+
+
+def uncovered(run: Run, reading: Reading) -> set[str]:
     """What was changed and not foretold; nothing where the reading says that it does not know."""
     if reading.opaque:
         return set()
-    return {path for path in changed if not any(covers(write, f"{cwd}/{path}") for write in reading.writes)}
+    return {path for path in run.changed if not any(covers(write, f"{run.cwd}/{path}") for write in reading.writes)}
 
 
 def covers(write: Write, path: str) -> bool:

@@ -1,6 +1,6 @@
 """A second parser: shfmt's tree of a command as `core.shell.tree`. It shares no line with the one that is tested.
 
-    blocks = shfmt.parsed(commands)     # one process for all of them; None where shfmt refuses one
+blocks = shfmt.parsed(commands)     # one process for all of them; None where shfmt refuses one
 """
 
 import json
@@ -135,9 +135,8 @@ class Reader:
         assignments: list[tree.Assignment] = []
         for each in node.get("Args", []):
             if each.get("Naked"):
-                words.append(
-                    self.word(each["Value"]) if each.get("Value") else Word((Bare(each["Name"]["Value"]),), self.text(each))
-                )
+                name = (each.get("Name") or {}).get("Value", "")
+                words.append(self.word(each["Value"]) if each.get("Value") else Word((Bare(name),), self.text(each)))
             else:
                 assignments.append(self.assignment(each))
         return tree.Declaration(tuple(assignments), tuple(words))

@@ -9,6 +9,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     folders     the members of a group, from a folder of Markdown files
     files       whole files written or not at all, read up to a limit
     trees       folders that other programs read and write, never left through a symlink
+    shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write
     clock       SystemClock, SystemProber, SystemChance
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a

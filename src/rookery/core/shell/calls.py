@@ -6,7 +6,7 @@ from . import holes, programs, reading, wrappers
 from .holes import UNKNOWN
 from .options import given, names
 from .reading import Reach, moved, under
-from .state import Outcome, State, both, merge
+from .state import Outcome, State, both, join, merge
 from .tree import Call
 from .walk import Frame, Walker
 
@@ -310,7 +310,7 @@ def _source(walker: Walker, words: list[str], state: State, frame: Frame, node: 
 def _trap(walker: Walker, words: list[str], state: State, frame: Frame, node: Call) -> Outcome:
     words = words[1:] if words[:1] == ["--"] else words
     if words and words[0] not in ("-", "", "-p", "-l") and not words[0].isdecimal():
-        walker.traps.append((words[0], state))
+        walker.traps[words[0]] = join(walker.traps.get(words[0]), state) or state
     return both(state)
 
 

@@ -255,7 +255,7 @@ def patched(text: str) -> list[str] | None:
     """The paths in the text of an `apply_patch`; None if it is none."""
     paths: list[str] = []
     begun = False
-    for line in text.splitlines():
+    for line in text.split("\n"):
         line = line.strip()
         begun = begun or line == "*** Begin Patch"
         for header in _HEADERS:
@@ -308,7 +308,7 @@ def _strip(got: Given) -> int | None:
 def diff_paths(text: str, strip: int | None) -> list[str]:
     """Every name a diff might mean; without a number to strip, the whole name and its last part."""
     names: dict[str, None] = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         for header in ("--- ", "+++ ", "*** ", "Index: ", "rename from ", "rename to ", "copy to "):
             if line.startswith(header):
                 name = line[len(header) :].partition("\t")[0].strip().strip('"')

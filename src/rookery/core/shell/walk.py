@@ -82,7 +82,7 @@ class Walker:
         self.escapes: list[list[State]] = []  # by `break` and `continue`, of the loops around
         self.returns: list[list[State]] = []  # of the functions around
         self.locals: list[set[str]] = []
-        self.traps: list[tuple[str, State]] = []
+        self.traps: dict[str, State] = {}
         self.places: dict[str, None] = {}  # every folder that was ever possible
         self.given: dict[str, dict[str, None]] = {}  # every value that a variable ever had
 
@@ -387,8 +387,11 @@ class Walker:
 
     def finish(self) -> None:
         """Traps run at any time: in any folder, with any value of a variable."""
-        for script, state in self.traps:
-            anywhere = State(tuple(self.places), functions=state.functions)
+        done: set[str] = set()
+        while waiting := self.traps.keys() - done:  # a trap may set another
+            script = min(waiting)
+            done.add(script)
+            anywhere = State(tuple(self.places), functions=self.traps[script].functions)
             for name, values in self.given.items():
                 anywhere = anywhere.setting(name, None if UNKNOWN in values else tuple(values))
             self.script(script, anywhere, Frame())

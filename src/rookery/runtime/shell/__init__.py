@@ -13,13 +13,17 @@ from rookery.core.shell.tree import Block, Broken
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node, Parser
 
 TEXT_LIMIT = 1 << 20  # characters of a command
 PARSED_LIMIT = 1 << 16  # characters of it that are parsed, without long heredocs
 MARKS_LIMIT = 3_000  # characters with a meaning in them
+HEREDOCS_LIMIT = 100  # looked at to be taken out
 
 _MARKS = "|&;()<>{}$`\"'\\[]=!#\n"
+# The grammar's scanner asks the C library about characters beyond its tables, and the process dies of it. It takes some
+# for blanks, too, which a shell does not. None of them has a meaning, so the parser is shown dots in their place.
+_ASCII = bytes(byte if byte < 0x80 else ord(".") for byte in range(256))
 _KEPT = "__heredoc_{}_taken_out__\n"
 
 
@@ -40,7 +44,7 @@ def parse(text: str) -> Block:
         return (Broken(text, reading.TOO_LARGE),)
     kept: list[str] = []
     if _is_heavy(text):
-        text = _without_heredocs(text, kept)
+        text = _without_heredocs(text, kept) if "<<" in text else text
         if _is_heavy(text):
             return (Broken(text, reading.TOO_LARGE),)
     from .statements import Reader
@@ -49,22 +53,23 @@ def parse(text: str) -> Block:
 
 
 def _root(source: bytes) -> "Node":
-    return _parser().parse(source).root_node
+    return _parser().parse(source.translate(_ASCII)).root_node
 
 
 def _is_heavy(text: str) -> bool:
     return len(text) > PARSED_LIMIT or sum(map(text.count, _MARKS)) > MARKS_LIMIT
 
 
-_loaded: "list[Parser]" = []
+_loaded: "list[Language]" = []
 
 
 def _parser() -> "Parser":
-    if not _loaded:
-        from tree_sitter import Language, Parser
+    """A new one for each text: a parser belongs to one thread, and making it costs less than asking which."""
+    from tree_sitter import Language, Parser
 
-        _loaded.append(Parser(Language(_grammar())))
-    return _loaded[0]
+    if not _loaded:
+        _loaded.append(Language(_grammar()))
+    return Parser(_loaded[0])
 
 
 def _grammar() -> object:
@@ -93,27 +98,28 @@ def _without_heredocs(text: str, kept: list[str]) -> str:
     A line that looks like the start of one may be no such thing. Then the note left in its place is found outside a
     heredoc, and `faults` says so.
     """
-    lines = text.splitlines(keepends=True)
+    lines = [line + "\n" for line in text.split("\n")]
+    places: dict[str, list[int]] = {}  # of each line, the last one first
+    for number in range(len(lines) - 1, -1, -1):
+        places.setdefault(lines[number].rstrip("\n").lstrip("\t"), []).append(number)
     made: list[str] = []
     at = 0
+    tries = HEREDOCS_LIMIT
     while at < len(lines):
         line = lines[at]
         made.append(line)
         at += 1
-        mark, quoted, tabs = _heredoc_mark(line)
-        end = next((i for i in range(at, len(lines)) if mark and _ends(lines[i], mark, tabs)), None)
-        if end is None:
-            continue
-        body = "".join(lines[at:end])
-        if quoted or not any(sign in body for sign in "$`\\"):
+        mark, quoted, tabs = _heredoc_mark(line) if tries else ("", False, False)
+        ends = places.get(mark, []) if mark else []
+        tries -= bool(mark)
+        while ends and (ends[-1] < at or (not tabs and lines[ends[-1]].startswith("\t"))):
+            ends.pop()
+        body = lines[at : ends[-1]] if ends else []
+        if body and (quoted or not any(sign in "".join(body) for sign in "$`\\")):
             made.append(_KEPT.format(len(kept)))
-            kept.append("".join(line.lstrip("\t") for line in lines[at:end]) if tabs else body)
-            at = end
-    return "".join(made)
-
-
-def _ends(line: str, mark: str, tabs: bool) -> bool:
-    return (line.lstrip("\t") if tabs else line).rstrip("\n") == mark
+            kept.append("".join(each.lstrip("\t") if tabs else each for each in body))
+            at = ends[-1]
+    return "".join(made)[:-1]
 
 
 def _heredoc_mark(line: str) -> tuple[str, bool, bool]:

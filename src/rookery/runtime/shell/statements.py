@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+_LINES = ("command", "redirected_statement", "file_redirect", "declaration_command", "unset_command", "concatenation")
 _TEXTS = ("string", "heredoc_body")  # what stands between their nodes is read
 _SILENT = ("comment", "heredoc_end", "file_descriptor")
 
@@ -55,7 +56,7 @@ class Reader(Words):
         yield from (Broken(text, reading.BROKEN) for text in self.skipped(root))
 
     def skipped(self, root: "Node") -> "Iterator[str]":
-        """Text that the grammar passes over in silence, and what it takes off the end of a word for a descriptor."""
+        """What the grammar gets wrong in silence: text between nodes, a word's end as a descriptor, odd names."""
         waiting = [root]
         while waiting:
             node = waiting.pop()
@@ -65,8 +66,11 @@ class Reader(Words):
             ends = [first, *(each.end_byte for each in children)]
             starts = [*(each.start_byte for each in children), last]
             for end, start in zip(ends, starts, strict=True) if children and node.type not in _TEXTS else ():
-                if end < start and self.between(end, start).replace("\\\n", "").strip(" \t\n\r"):
+                gap = self.between(end, start).replace("\\\n", "")
+                if gap.strip(" \t\n") or ("\n" in gap and node.type in _LINES):
                     yield self.text(node)
+            if node.type == "variable_assignment" and not _is_name(self.text(children[0]).partition("[")[0]):
+                yield self.text(node)
             before = self.source[node.start_byte - 1 : node.start_byte]
             if node.type == "file_descriptor" and (before.strip(b" \t\n;&|()<>{}") or not self.text(node).isdecimal()):
                 yield self.between(max(0, node.start_byte - 1), node.end_byte + 1)
@@ -171,7 +175,7 @@ class Reader(Words):
                 return Word((tree.Literal(self._kept[int(number)]),), raw)
         tabs = operator == "<<-"
         if set(mark) & set("'\"\\"):
-            plain = "".join(line.lstrip("\t") for line in raw.splitlines(keepends=True)) if tabs else raw
+            plain = "\n".join(line.lstrip("\t") for line in raw.split("\n")) if tabs else raw
             return Word((tree.Literal(plain),), raw)
         return Word(tuple(self.soft_parts(node, heredoc=True)), raw)
 
@@ -401,6 +405,10 @@ def _chained(before: Statement, operator: str, behind: Statement) -> Statement:
 
 
 # --- small ------------------------------------------------------------------------------------------------------------
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and text.isascii()
 
 
 def _errors(root: "Node") -> "Iterator[Node]":

@@ -14,6 +14,29 @@ if TYPE_CHECKING:
 DEPTH_LIMIT = 40  # of commands within commands: the walk has its own, and neither may end in a RecursionError
 
 
+_NO_NAME = (
+    b"",
+    b" ",
+    b"\t",
+    b"\n",
+    b"/",
+    b".",
+    b",",
+    b":",
+    b"=",
+    b'"',
+    b"'",
+    b";",
+    b"|",
+    b"&",
+    b">",
+    b"<",
+    b")",
+    b"%",
+    b"+",
+)
+
+
 class Words(ABC):
     def __init__(self, source: bytes, depth: int) -> None:
         self.source = source
@@ -33,7 +56,7 @@ class Words(ABC):
         return self.between(node.start_byte, node.end_byte)
 
     def between(self, start: int, end: int) -> str:
-        return self.source[start:end].decode("utf-8", "surrogatepass")
+        return self.source[start:end].decode("utf-8", "replace")  # an unclosed quote may end within a character
 
     def grouped(self, nodes: "list[Node]") -> "list[list[Node]]":
         """Nodes that touch are one word, whatever the grammar takes them for; a joined line is no gap."""
@@ -88,7 +111,8 @@ class Words(ABC):
 
     def bare(self, node: "Node", raw: str) -> list[Part]:
         inside = tuple(self.substitutions(node))
-        if inside or node.type == "extglob_pattern" or set("()") & set(_unprotected(raw)):
+        expands = raw.endswith("$") and self.source[node.end_byte : node.end_byte + 1] not in _NO_NAME
+        if inside or expands or node.type == "extglob_pattern" or set("()") & set(_unprotected(raw)):
             return [tree.Untold(raw, inside)]
         return self.overlooked(raw, Bare)
 
