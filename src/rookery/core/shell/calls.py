@@ -94,10 +94,11 @@ class _Site:
 
     def shell(self, script: str, parameters: tuple[str, ...]) -> None:
         child = State(self._state.folders, parameters=parameters[1:])
-        loops, self._walker.escapes = self._walker.escapes, []
-        functions, self._walker.returns = self._walker.returns, []
-        self._walker.script(script, child, Frame())
-        self._walker.escapes, self._walker.returns = loops, functions
+        walker = self._walker
+        around = walker.escapes, walker.returns, walker.locals
+        walker.escapes, walker.returns, walker.locals = [], [], []
+        walker.script(script, child, Frame())
+        walker.escapes, walker.returns, walker.locals = around
 
     def into(self, folder: str) -> "_Site":
         told = holes.is_told(folder)

@@ -163,7 +163,7 @@ _PERL = "p n i? e: E: 0? l? a w W X F: M: m: I: s S t T u U c v V? C? d? D? x? h
 
 
 def perl(name: str, words: list[str], site: Site) -> None:
-    got = given(_PERL, words, permute=False)
+    got = given(_PERL, [_without_separator(word) for word in words], permute=False)
     files, codes = list(got.operands), got.values("e E")
     if not codes and got.has("v V h"):
         return
@@ -174,6 +174,12 @@ def perl(name: str, words: list[str], site: Site) -> None:
     if got.has("i") and codes:
         for file in files:
             rewritten(file, got.values("i")[-1], site)
+
+
+def _without_separator(word: str) -> str:
+    """`-0777pe` is `-pe`: only digits belong to the option they follow."""
+    rest = word[1:].lstrip("01234567")
+    return f"-{rest}" if word.startswith("-0") and rest else word
 
 
 def _only_substitutes(code: str) -> bool:

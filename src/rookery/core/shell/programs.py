@@ -141,7 +141,7 @@ READ_ONLY = names(
     bzcat xzcat zstdcat jq envsubst cloc tokei scc wl-paste pbpaste nm objdump readelf ldd size addr2line c++filt
     otool tput clear reset stty getopt mountpoint findmnt journalctl pstree vmstat iostat lsb_release sw_vers
     dircolors infocmp mypy pyright basedpyright flake8 pyflakes pylint shellcheck hadolint actionlint yamllint vulture
-    bandit rook
+    bandit
     """
 )
 

@@ -297,11 +297,12 @@ class Walker:
         if node.words is None or not all(map(holes.is_told, values)) or len(values) > 32:
             values = [UNKNOWN]
         entry: State | None = scope.state
+        exits = None if values and holes.is_plain("".join(values)) else scope.state
         for value in values:
-            if entry is None:
-                break
-            entry = after(self._round(node, value, entry, frame))
-        return both(join(entry, scope.state if not holes.is_plain("".join(values)) else None))
+            if entry is not None:
+                entry = after(self._round(node, value, entry, frame))
+                exits = join(exits, entry)  # after any of them: by `break`, or because a class was one name
+        return both(exits)
 
     def _round(self, node: For, value: str, state: State, frame: Frame) -> Outcome:
         def once(entry: State) -> tuple[State | None, State | None]:
@@ -371,7 +372,10 @@ class Walker:
 
     def _declaration(self, node: Declaration, state: State) -> Outcome:
         names = [word.source for word in node.words]
-        state = self.assign(node.assignments, state)
+        given = self.assign(node.assignments, state)
+        if names[:1] == ["local"] and not self.locals:
+            return both(state)  # an error outside a function
+        state = given
         if self.locals and names[:1] != ["export"]:
             self.locals[-1].update(assignment.name for assignment in node.assignments)
             self.locals[-1].update(names[1:])

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from . import holes, reading
 from .holes import DEEP, SPLIT, UNKNOWN
 from .options import given, names
+from .reading import Reach
 from .site import Rule, Site, basename, doubt
 
 
@@ -256,4 +257,17 @@ def _placed(word: str) -> str:
     return f"./{DEEP}" if word in ("{}", "{/}", "{//}", "{.}", "{/.}") else word.replace("{", UNKNOWN)
 
 
-RULES: dict[str, Rule] = {"xargs": xargs, "find": find, "gfind": find, "fd": fd, "fdfind": fd}
+def rook(name: str, words: list[str], site: Site) -> None:
+    """Our own command: it keeps to its ledger, but for these, and runs what follows `--`."""
+    own = words[: words.index("--")] if "--" in words else words
+    command, *rest = own or [""]
+    paths = [word for word in rest if not word.startswith("-")]
+    if command in ("export", "backup"):
+        for path in paths:
+            site.write(path, Reach.BENEATH)
+    elif command in ("init", "import", "demo", "config") or not all(map(holes.is_told, own[:2])):
+        site.opaque(reading.INTERPRETER)
+    site.run(words[len(own) + 1 :], reads=True)
+
+
+RULES: dict[str, Rule] = {"rook": rook, "xargs": xargs, "find": find, "gfind": find, "fd": fd, "fdfind": fd}
