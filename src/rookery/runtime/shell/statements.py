@@ -56,7 +56,7 @@ class Reader(Words):
         yield from (Broken(text, reading.BROKEN) for text in self.skipped(root))
 
     def skipped(self, root: "Node") -> "Iterator[str]":
-        """What the grammar gets wrong in silence: text between nodes, a word's end as a descriptor, odd names."""
+        """What the grammar gets wrong in silence: text between nodes, and nodes that are something else."""
         waiting = [root]
         while waiting:
             node = waiting.pop()
@@ -69,11 +69,20 @@ class Reader(Words):
                 gap = self.between(end, start).replace("\\\n", "")
                 if gap.strip(" \t\n") or ("\n" in gap and node.type in _LINES):
                     yield self.text(node)
-            if node.type == "variable_assignment" and not _is_name(self.text(children[0]).partition("[")[0]):
-                yield self.text(node)
-            before = self.source[node.start_byte - 1 : node.start_byte]
-            if node.type == "file_descriptor" and (before.strip(b" \t\n;&|()<>{}") or not self.text(node).isdecimal()):
+            if self.is_misnamed(node):
                 yield self.between(max(0, node.start_byte - 1), node.end_byte + 1)
+
+    def is_misnamed(self, node: "Node") -> bool:
+        before, behind = self.source[: node.start_byte][-60:], self.source[node.end_byte : node.end_byte + 1]
+        match node.type:
+            case "variable_assignment":
+                return not _is_name(self.text(node.children[0]).partition("[")[0])
+            case "file_descriptor":
+                return bool(before[-1:].strip(b" \t\n;&|()<>{}")) or not self.text(node).isdecimal()
+            case "file_redirect":  # `{name}>`: the shell puts a descriptor into a variable
+                return before.endswith(b"}") and _is_name(before.rpartition(b"{")[2][:-1].decode("ascii", "replace"))
+            case _:  # `export{a,b}`: a keyword ends where a word does
+                return not node.is_named and node.type.isalpha() and bool(behind.strip(b" \t\n;&|()<>"))
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
