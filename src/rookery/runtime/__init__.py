@@ -13,6 +13,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     logs        the log of a resident process: private, rotated, without secrets
     shelf       files that rows refer to, written before them, never reached through a symlink
     trees       folders that other programs read and write, never left through a symlink
+    shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write
     clock       SystemClock, SystemProber, SystemChance
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a
