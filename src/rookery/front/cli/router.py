@@ -42,6 +42,7 @@ COMMANDS = (
         Extra(("--token",), "the bearer token; a new one when left out", metavar="TOKEN"),
     )),
     Command("down", "start", "daemon.down", "Stop the daemon", (WORKSPACE,)),
+    Command("mcp", "start", "special.serve_mcp", "Serve a model's tools on standard input and output (MCP)"),
     Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
             (Extra(("--keep",), "keep the demo's home to look around in"),)),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),

@@ -50,6 +50,13 @@ def escalate(desk: Desk, read: dict[str, Any]) -> Reply:
     return answer(desk, "escalate", call_verb(desk, "escalate", read))
 
 
+def serve_mcp(desk: Desk, _read: dict[str, Any]) -> Reply:
+    from rookery.front.mcp import seat, server
+
+    server.serve(seat.Seat(desk.house, desk.call.peer))
+    return Reply()
+
+
 # -- guard -------------------------------------------------------------------------------------------------------
 
 
