@@ -236,6 +236,10 @@ def test_a_daemon_that_falls_silent_is_given_up_and_one_that_works_is_not(
     assert silent.code == 3
 
 
+def _can_be_interrupted() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell starts what runs in the background without it
+
+
 def test_interrupted_while_waiting(tmp_path: Path):
     home, asked = tmp_path / "rook", threading.Event()
 
@@ -248,7 +252,7 @@ def test_interrupted_while_waiting(tmp_path: Path):
     with (
         Impostor(home, act),
         subprocess.Popen([ROOK, "inbox"], env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         text=True) as client,
+                         text=True, preexec_fn=_can_be_interrupted) as client,
     ):  # fmt: skip
         assert asked.wait(PATIENCE_S)
         client.send_signal(signal.SIGINT)
