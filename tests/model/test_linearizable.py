@@ -179,12 +179,14 @@ def check_bug(tmp_path: Path, bug: str, count: int) -> None:
     assert any(found), "the seeded bug was not found"
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("bug", ["a claim without its fence", "a renewal without its epoch"])
 def test_control_a_seeded_bug_is_caught(tmp_path: Path, bug: str) -> None:
     check_bug(tmp_path, bug, count=80)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("bug", BUGS)
 def test_control_every_seeded_bug_is_caught(tmp_path: Path, bug: str) -> None:
     check_bug(tmp_path, bug, count=300)
