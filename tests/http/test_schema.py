@@ -123,6 +123,17 @@ def test_whatever_the_description_speaks_of_is_there():
         assert name.partition('"')[0] in document["components"]["schemas"]
 
 
+@pytest.mark.parametrize("name", ["agents", "leader", "strict", "guard", "groups", "budget"])
+def test_a_definition_of_another_kind_than_described_is_refused(door: Door, name: str):
+    document = openapi.document(routes.TABLE)
+    body = document["paths"]["/v1/teams"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    kinds = {each["type"] for each in body["properties"][name]["anyOf"][0]["anyOf"]}
+    values = {"array": [], "object": {}, "string": "x", "boolean": True, "number": 1.5, "null": None}
+    taken = {kind for kind, value in values.items() if door.post("/v1/teams", **{name: value}).status < 300}
+    refused_for_what_it_says = {"leader": {"string"}, "guard": {"string"}}
+    assert taken == kinds - refused_for_what_it_says.get(name, set())
+
+
 def operations(document: dict[str, Any]) -> Generator[dict[str, Any]]:
     for each in document["paths"].values():
         yield from each.values()

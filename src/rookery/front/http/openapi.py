@@ -140,10 +140,11 @@ def _asked(line: "Line", name: str) -> dict[str, Any]:
 
 
 def _argument(line: "Line", name: str) -> dict[str, Any]:
-    """A field as the verb behind it takes it."""
-    wanted = line.fields.get(name, name)
-    known = {p.name: p for p in verbs.parameters(verbs.find(line.verb).load())} if line.verb else {}
-    return _of_parameter(known[wanted]) if wanted in known else {"type": "string"}
+    """A field as the line or the verb behind it takes it; one that neither knows is a mistake of the table."""
+    if name in line.takes:
+        return schema_of(line.takes[name])
+    known = {p.name: p for p in verbs.parameters(verbs.find(line.verb).load())}
+    return _of_parameter(known[line.fields.get(name, name)])
 
 
 def _fields(line: "Line") -> dict[str, Any]:

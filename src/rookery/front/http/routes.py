@@ -17,6 +17,7 @@ from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
 from .guard import GRANT, Guard
+from .shapes_team import DEFINITION
 
 log = logging.getLogger("rookery.http")
 
@@ -33,6 +34,7 @@ class Line(NamedTuple):
     created: bool = False  # answers 201 for what is new
     verb: str = ""  # whose arguments the fields are, whose result is the answer, and what a token may
     fields: Mapping[str, str] = {}  # fields that the verb calls something else
+    takes: Mapping[str, Any] = {}  # the types of those that are no argument of the verb
     needs: tuple[str, ...] = ()
     either: tuple[str, ...] = ()  # one of these
     answer: Any = None  # its shape, where that is not the verb's result
@@ -70,7 +72,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", CALL, resources.call, "Any verb, by its name"),
     Line("GET", "/v1/teams", resources.teams, "Every team of this store", verb="team.list"),
     Line("POST", "/v1/teams", resources.make_team, "Make a team, or change what it is", created=True, verb="team.new",
-         body=("teamId", "agents", "leader", "strict", "guard", "groups", "budget"), needs=("teamId",),
+         body=("teamId", *DEFINITION), takes=DEFINITION, needs=("teamId",),
          answer=shapes.Team),
     Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it", verb="team.show"),
     Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",), verb="who"),
@@ -88,9 +90,9 @@ TABLE: tuple[Line, ...] = (
          verb="thread.list", fields={"taskId": "task"}),
     Line("POST", "/v1/threads", threads.start, "Start a discussion",
          body=(*AGENT, "title", "subject", "participants", "taskId", "tasks", "body"), created=True,
-         verb="thread.new", fields={"subject": "title"}, either=("title", "subject")),
+         verb="thread.new", fields={"subject": "title"}, takes={"taskId": str}, either=("title", "subject")),
     Line("GET", "/v1/threads/search", threads.search, "Find what was said", ("teamId", "q", "limit"),
-         verb="thread.search", needs=("q",)),
+         verb="thread.search", takes={"q": str}, needs=("q",)),
     Line("GET", "/v1/threads/{id}/messages", threads.messages, "What was said", ("teamId", "tail"),
          verb="thread.tail"),
     Line("POST", "/v1/threads/{id}/messages", threads.say, "Say something", body=(*AGENT, "body", "message", "to"),
@@ -103,7 +105,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/v1/usage", usage.report, "Tell what a model has used", body=(*AGENT, *usage.REPORT), created=True,
          verb="usage_report", fields=usage.REPORT),
     Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),
-         needs=("path",), answer=shapes.Verdict),
+         takes={"path": str}, needs=("path",), answer=shapes.Verdict),
     Line("GET", "/v1/events", resources.events, "The ledger as a stream, or as JSON a page at a time",
          ("teamId", "after", "limit", "wait"), verb="events", kinds=JSON_OR_STREAM),
 )  # fmt: skip

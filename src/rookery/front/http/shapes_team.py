@@ -1,6 +1,17 @@
 """The shapes of what is answered about a team: who belongs to it, what it may use, who may call, what it shares."""
 
+from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
+
+# What a team.json may say, apart from whose it is.
+DEFINITION: Mapping[str, Any] = {
+    "agents": list[dict[str, Any]] | None,
+    "leader": str | None,
+    "strict": bool | None,
+    "guard": str | None,
+    "groups": dict[str, list[str] | None] | None,
+    "budget": dict[str, int | bool | None] | None,
+}
 
 
 class TeamLine(TypedDict):
