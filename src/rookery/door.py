@@ -6,6 +6,8 @@
     words, folder, variables, width  ──►   runs the command. From here on nothing is done a second time
                                      ◄──   `?` it wants standard input, `.` it is still at work, `=` the reply
     standard input, if asked for     ──►
+    `!` it was shown                 ──►   only after a `+` reply: writes down that it was
+                                     ◄──   done
 
 Every arrow is a frame: four bytes that say how long it is, then that much. Until the words are sent, anything that is
 not as it should be means that the command runs in its own process instead, with the same answer.
@@ -20,6 +22,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
+    from _thread import LockType
     from collections.abc import Callable, Mapping
 
 FOLDER, NAME = "run", "door"
@@ -37,11 +40,16 @@ HEAD = 4
 REQUEST_LIMIT = 4 << 20  # the kernel passes a command no more than 2 MiB of words and variables
 STDIN_LIMIT = 16 << 20
 WANTS_STDIN, AT_WORK, REPLY = b"?", b".", b"="
+REPLY_THEN, SHOWN = b"+", b"!"  # a reply of which it is recorded that it was shown, and that it was
 
 GREETING_S = 1.0  # nothing is sent yet: whoever keeps us waiting longer is done without
 SILENCE_S = 30.0  # a resident process that works says so far more often
 
 INTERRUPTED, BROKEN_PIPE, UNREACHABLE = 130, 141, 3
+
+HOOK = "hook"
+HOOK_S = 1.5  # an agent program waits for its hook, and its user for the program
+REFUSED = 2  # what every agent program takes for a no
 
 
 # --- this process: what a command takes from it, and how it ends -----------------------------------------------------
@@ -78,12 +86,41 @@ def to_the_end(work: "Callable[[], int | None]") -> int | None:
         return BROKEN_PIPE
 
 
+# --- a hook's own deadline -------------------------------------------------------------------------------------------
+
+_watched: "list[LockType]" = []
+
+
+def watch(code: int) -> None:
+    """End this process with that code unless it speaks in time, whatever it is doing: waiting for a lock, for standard
+    input, for a disk. A thread of its own can do that where a signal would wait for the interpreter's turn."""
+    import _thread
+
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    _watched[:] = [lock]
+
+    def look() -> None:
+        if not lock.acquire(timeout=HOOK_S):
+            if code == REFUSED:
+                os.write(2, b"rook: no answer in time; the tool is refused, as its hook was set up.\n")
+            os._exit(code)
+
+    _thread.start_new_thread(look, ())
+
+
+def _in_time() -> None:
+    while _watched:
+        _watched.pop().release()
+
+
 def emit(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def show(out: str, err: str) -> None:
+    _in_time()
     if out:
         emit(out)
     if err:
@@ -101,6 +138,8 @@ def ask() -> int | None:
 
 def _ask() -> int | None:
     argv = sys.argv[1:]
+    if _command(argv)[:1] == [HOOK]:
+        watch(REFUSED if "--closed" in argv else 0)
     if runs_alone(argv) or sys.getfilesystemencoding() != "utf-8":
         return None
     try:
@@ -187,6 +226,12 @@ def _exchange(line: "socket", words: bytes, stdin: "Callable[[], bytes]", argv: 
             return _refusal(argv, 2, "TOO_LARGE", f"Standard input has more than {STDIN_LIMIT:,} bytes.",
                             "Put it in a file and name that.")  # fmt: skip
         said = _answer(line, data)
+    if said[:1] == REPLY_THEN:
+        code, out, err = unpacked(said)
+        show(out, err)
+        watch(code)
+        _answer(line, SHOWN)
+        return code, "", ""
     if said[:1] == REPLY:
         return unpacked(said)
     return _refusal(
@@ -257,9 +302,9 @@ def greeting(version: str, home: str) -> bytes:
     return encoded(f"rook {version}\0{home}")
 
 
-def reply(code: int, out: str, err: str) -> bytes:
+def reply(code: int, out: str, err: str, then: bool = False) -> bytes:
     text = encoded(out)
-    return REPLY + bytes((code,)) + len(text).to_bytes(HEAD, "big") + text + encoded(err)
+    return (REPLY_THEN if then else REPLY) + bytes((code,)) + len(text).to_bytes(HEAD, "big") + text + encoded(err)
 
 
 def unpacked(said: bytes) -> tuple[int, str, str]:

@@ -48,6 +48,22 @@ def render(
     return "\n\n".join(parts) + "\n"
 
 
+# How much is shown where there is little room, richest first: messages, and characters of each.
+_FITS = ((5, 1_500), (5, 500), (3, 500), (3, 200), (2, 200), (1, 200), (1, 80), (0, 0))
+
+
+def fitted(
+    agent: str, messages: Sequence[Mapping[str, Any]], total: int, counts: Mapping[str, int], room: int
+) -> tuple[str, int]:
+    """The mail that waits in at most `room` characters, whatever its priority, and how many messages are in it."""
+    text = ""
+    for full, characters in _FITS:
+        text = render(agent, messages, total, counts, DigestLimits(full, characters, Priority.LOW))
+        if len(text) <= room:
+            return text, min(full, len(messages))
+    return (text, 0) if len(text) <= room else ("", 0)
+
+
 def _heading(agent: str, total: int, counts: Mapping[str, int]) -> str:
     split = ", ".join(f"{counts[name]} {name}" for name in reversed(_LEVELS.values()) if counts.get(name, 0) > 0)
     return _HEADING.format(

@@ -33,7 +33,7 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
-    "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
+    "rename", "status", "mail.handed", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
     "mail.expired", "usage", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
     "imported", "token.new", "token.revoked", "artifact",
 )  # fmt: skip

@@ -101,7 +101,7 @@ def read(
     me = tx.me()
     message, delivery = _mine(tx, me, id)
     if delivery is not None and not peek and tx.run("delivery_read", agent=me["id"], message=message["n"]):
-        _record(tx, me, message, "read", "seen")
+        record(tx, me, message, "read", "seen")
         delivery = tx.one("delivery", agent=me["id"], message=message["n"])
     tx.beat()
     return cards.card(tx, message["n"], delivery, chars=cards.WHOLE)
@@ -153,7 +153,7 @@ def archive(
 
 # What an event and a receipt call each step.
 _EVENT = {"read": "mail.read", "process": "mail.processing", "complete": "mail.completed", "fail": "mail.failed",
-          "archive": "mail.archived"}  # fmt: skip
+          "archive": "mail.archived", "hand": "mail.handed"}  # fmt: skip
 _STAGE = {"process": "processing", "complete": "acknowledged", "fail": "failed", "archive": "archived"}
 
 
@@ -165,20 +165,22 @@ def step(tx: Tx, id: str, name: str, reason: str = "") -> dict[str, Any]:
         raise errors.NotYours(f"{id} is not in {me['name']}'s mailbox.", "Only its recipients can do that.")
     changed = tx.run(f"delivery_{name}", agent=me["id"], message=message["n"], reason=reason)
     if changed:
-        _record(tx, me, message, name, _STAGE[name], reason)
+        record(tx, me, message, name, _STAGE[name], reason)
         state = mail.STEPS[name][1]
     else:
         state = mail.transition(mail.State(delivery["state"]), name, expires_at=delivery["expires_at"], now=tx.now)
     return {"id": id, "state": state.value, "changed": bool(changed)}
 
 
-def _record(tx: Tx, me: Row, message: Row, name: str, stage: str, detail: str = "") -> None:
+def record(tx: Tx, me: Row, message: Row, name: str, stage: str, detail: str = "", *, channel: str = "") -> None:
+    """What happened to a delivery, in the log and on its receipt; the sender is rung."""
     seq = tx.event(
         _EVENT[name], me["name"], target=message["sender_name"], ref=message["id"], preview=message["subject"]
     )
     tx.run(
-        "add_receipt", message=message["n"], agent=me["id"], seq=seq, at=tx.wall, stage=stage, channel="", detail=detail
-    )
+        "add_receipt", message=message["n"], agent=me["id"], seq=seq, at=tx.wall, stage=stage, channel=channel,
+        detail=detail,
+    )  # fmt: skip
     tx.ring(message["sender_name"])
 
 

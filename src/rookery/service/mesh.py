@@ -32,7 +32,7 @@ def join(
         raise errors.BadInput(
             f"No coordination level {text.one_line(coordination, 40)!r}.", f"One of: {', '.join(mail.COORDINATION)}."
         )
-    if not name and resume and (bound := _bound_here(tx)):
+    if not name and resume and (bound := bound_here(tx)):
         name = bound
     name = names.check_new_name(name) if name else _new_name(tx)
     agent = tx.find_agent(name) or tx.make_agent(name, role=role, is_human=human)
@@ -113,7 +113,7 @@ def _same_process(tx: Tx, agent: Row) -> bool:
     )
 
 
-def _bound_here(tx: Tx) -> str:
+def bound_here(tx: Tx) -> str:
     if tx.caller.process is None:
         return ""
     pid, started = tx.caller.process

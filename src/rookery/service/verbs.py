@@ -133,6 +133,11 @@ TABLE: tuple[Verb, ...] = (
     Verb("artifacts.show", "artifacts.show", "What was shared, with its content", writes=False),
     # guard
     Verb("can-write", "guard.can_write", "May these paths be written?", writes=False),
+    # an agent's turn, for hooks
+    Verb("turn.start", "turns.start", "A session of an agent program begins or goes on", acts_as="name"),
+    Verb("turn.offer", "turns.offer", "What to put before an agent at this moment", writes=False),
+    Verb("turn.step", "turns.step", "A tool was used; what waits is offered"),
+    Verb("turn.told", "turns.told", "Mail was put before an agent", who="agent"),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),

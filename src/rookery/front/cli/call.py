@@ -21,10 +21,19 @@ class Call(NamedTuple):
     open_house: Callable[..., app.House] = app.open_house
 
 
+class Later(NamedTuple):
+    """A verb to be called once the reply was written: what happened is recorded after it did."""
+
+    verb: str
+    args: Mapping[str, Any]
+    cwd: str
+
+
 class Reply(NamedTuple):
     out: str = ""
     err: str = ""
     code: int = 0
+    later: Later | None = None
 
 
 class Options(NamedTuple):

@@ -6,7 +6,7 @@ import sys
 from rookery import door
 
 from .call import Call
-from .router import run
+from .router import follow_up, run
 
 
 def main() -> int | None:
@@ -20,6 +20,9 @@ def _main() -> int:
     )  # fmt: skip
     reply = run(call)
     door.show(reply.out, reply.err)
+    if reply.later is not None:
+        door.watch(reply.code)  # what was shown is shown; whoever called need not wait for long because of the record
+        follow_up(call, reply.later)
     return reply.code
 
 

@@ -19,7 +19,7 @@ from rookery.runtime import doorway, files, process
 from rookery.version import VERSION
 
 from . import router
-from .call import Call, Reply
+from .call import Call, Later, Reply
 
 WORKERS = 4
 VISITS = 64  # more at once run in their own processes
@@ -106,8 +106,12 @@ class FastDoor:
             if peer:
                 async with asyncio.timeout(REQUEST_S):
                     request = parsed(await _frame(reader, door.REQUEST_LIMIT))
-                reply = await self._answered(request, peer, reader, writer)
-                await _hand_over(writer, door.reply(reply.code, reply.out, reply.err))
+                call = self._call(request, peer)
+                reply = await self._answered(call, reader, writer)
+                if reply.later is None:
+                    await _hand_over(writer, door.reply(reply.code, reply.out, reply.err))
+                else:
+                    await self._shown(call, reply, reply.later, reader, writer)
         except (OSError, EOFError, ValueError):
             pass  # gone, too slow, or no client of ours: nothing was begun, or nobody is left who could be told
         finally:
@@ -124,13 +128,24 @@ class FastDoor:
         writer.write(door.framed(door.greeting(VERSION, self._home)))
         return pid
 
-    async def _answered(
-        self, request: Request, peer: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> Reply:
-        call = Call(
+    def _call(self, request: Request, peer: int) -> Call:
+        return Call(
             request.argv, request.cwd, request.environ, _want_stdin, _no_stream, request.width, request.terminal, peer,
             self._open_house,
         )  # fmt: skip
+
+    async def _shown(
+        self, call: Call, reply: Reply, later: Later, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """What is recorded after it happened: the caller says that it did, and waits until that is written down."""
+        writer.write(door.framed(door.reply(reply.code, reply.out, reply.err, then=True)))
+        async with asyncio.timeout(REPLY_S):
+            said = await _frame(reader, door.HEAD)
+        if said == door.SHOWN:
+            await asyncio.get_running_loop().run_in_executor(self._pool, router.follow_up, call, later)
+            await _hand_over(writer, door.SHOWN)
+
+    async def _answered(self, call: Call, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Reply:
         self._count.commands += 1
         reply = await self._at_work(call, writer)
         if reply is not None:
@@ -139,7 +154,7 @@ class FastDoor:
         data = await self._stdin(reader)
         if data is None:
             down = errors.Unreachable("The daemon is going down; nothing was done.", "Do it again: none is needed.")
-            return router.refused(down, "--json" in request.argv)
+            return router.refused(down, "--json" in call.argv)
         text = data.decode("utf-8", "surrogateescape")
         return await self._at_work(call._replace(read_stdin=lambda: text), writer) or Reply()
 

@@ -9,7 +9,7 @@ from rookery.core import errors, names
 from rookery.service import verbs
 
 from . import parser as parsing
-from .call import Call, Desk, Options, Reply
+from .call import Call, Desk, Later, Options, Reply
 from .parser import Extra
 
 Act = Callable[[Desk, dict[str, Any]], Reply]
@@ -45,6 +45,11 @@ COMMANDS = (
     Command("mcp", "start", "special.serve_mcp", "Serve a model's tools on standard input and output (MCP)"),
     Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
             (Extra(("--keep",), "keep the demo's home to look around in"),)),
+    Command("hook", "start", "special_hook.answered", "Answer a hook of an agent program, its event on stdin", (
+        Extra(("host",), "the agent program: claude, codex, gemini, opencode, copilot, pi, or one of your own"),
+        Extra(("moment",), "start, prompt, before, after, stop or end, where the event does not say", may_lack=True),
+        Extra(("--closed",), "refuse the tool when no answer can be had in time; otherwise it runs"),
+    )),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),
     Command("config", "start", "special.show_config", "Every setting, its value and where it came from",
             (Extra(("name",), "only this setting, or those under it", metavar="NAME", may_lack=True),)),
@@ -169,6 +174,18 @@ def run(call: Call) -> Reply:
     finally:
         if desk is not None:
             desk.close()
+
+
+def follow_up(call: Call, later: Later) -> None:
+    """After the reply of a call was written."""
+    options = _leading(call.argv)[1]
+    desk = Desk(call._replace(cwd=later.cwd), options)
+    try:
+        desk.verb(later.verb, later.args)
+    except errors.RookError:
+        pass  # nobody is left to be told; what was not recorded happens again
+    finally:
+        desk.close()
 
 
 def find(argv: list[str]) -> tuple[Command, list[str]]:

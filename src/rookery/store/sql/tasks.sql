@@ -101,6 +101,10 @@ UPDATE tasks SET status = 'in_progress', holder = :holder, session = :session, e
 WHERE team = :team AND id = :id AND epoch = :epoch
   AND (status = 'pending' OR (status = 'in_progress' AND coalesce(lease_until, 0) <= :now));
 
+-- name: held_titles
+-- What an agent holds, for people and models.
+SELECT id, title FROM tasks WHERE team = :team AND holder = :agent AND status = 'in_progress' ORDER BY n LIMIT :limit;
+
 -- name: renew_task
 -- Fence of `renew`: the holder, under its epoch, while the lease lives.
 UPDATE tasks SET lease_until = :now + :ttl_ms, ttl_ms = :ttl_ms, renewed_at = :now

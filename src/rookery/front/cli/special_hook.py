@@ -1,0 +1,42 @@
+"""`rook hook`: an agent program asks before, after and between its tools. (The design is in `front.hook`.)"""
+
+from typing import Any
+
+from rookery.core import errors
+from rookery.core.hooks import Moment
+from rookery.front.hook import answering
+from rookery.hosts import known, profile
+
+from .call import Desk, Reply
+
+REFUSED = 2  # what every agent program takes for a no
+
+
+def answered(desk: Desk, read: dict[str, Any]) -> Reply:
+    """Its own failures are told on standard error, and never stop a tool unless that was asked for."""
+    try:
+        return _answered(desk, read)
+    except errors.RookError as error:
+        told = f"rook: {error.message}\n      {error.hint}\n"
+        if read["closed"]:
+            return Reply(err=f"{told}      The tool is refused: its hook was set up so.\n", code=REFUSED)
+        return Reply(err=told, code=error.exit_code if isinstance(error, errors.BadInput) else 0)
+
+
+def _answered(desk: Desk, read: dict[str, Any]) -> Reply:
+    host = known.find(read["host"])
+    moment = _moment(read["moment"])
+    event = profile.read(host, answering.parsed(desk.call.read_stdin()), moment)
+    there = answering.placed(desk, event)
+    try:
+        done = answering.at(there, host, event)
+    finally:
+        if there is not desk:
+            there.close()
+    return Reply(profile.write(host, event, done.answer), later=done.later)
+
+
+def _moment(word: str | None) -> Moment | None:
+    if word is None or word in tuple(Moment):
+        return Moment(word) if word else None
+    raise errors.BadInput(f"There is no moment {word[:40]!r}.", f"One of: {', '.join(Moment)}.", code="USAGE")

@@ -1,0 +1,97 @@
+"""What is done at each moment of a turn."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from rookery.core import errors, hooks
+from rookery.core.caller import Caller
+from rookery.core.hooks import NOTHING, Answer, Event, Moment
+from rookery.front.cli.call import Desk, Later
+from rookery.hosts.profile import Profile
+from rookery.runtime import git, process
+
+MAIL_LIMIT = 4_000  # characters put before an agent in the middle of its turn
+
+
+class Answered(NamedTuple):
+    answer: Answer = NOTHING
+    later: Later | None = None
+
+
+def parsed(raw: str) -> Mapping[str, Any]:
+    try:
+        given = json.loads(raw)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise errors.BadInput("Standard input is no JSON object.", "A hook gets its event there.", code="BAD_EVENT")
+    return cast("dict[str, Any]", given)
+
+
+def placed(desk: Desk, event: Event) -> Desk:
+    """The desk where the event says the agent is: an agent program changes folders, and its hooks need not."""
+    if not os.path.isabs(event.cwd) or "\0" in event.cwd or event.cwd == desk.call.cwd:
+        return desk
+    return Desk(desk.call._replace(cwd=event.cwd), desk.options)
+
+
+def at(desk: Desk, profile: Profile, event: Event) -> Answered:
+    if event.moment is Moment.START:
+        return _start(desk, profile, event)
+    if event.moment is Moment.BEFORE:
+        from . import guard
+
+        return Answered(guard.judged(desk, event))
+    if event.moment is Moment.AFTER:
+        return _after(desk, profile, event)
+    if event.moment in (Moment.PROMPT, Moment.STOP):
+        return _offered(desk, event, desk.verb("turn.offer", {"moment": event.moment, "limit": _limit(profile)}))
+    return Answered()
+
+
+def _limit(profile: Profile) -> int:
+    return min(MAIL_LIMIT, profile.context_limit)
+
+
+def _start(desk: Desk, profile: Profile, event: Event) -> Answered:
+    from rookery.front.cli.special import auto_join_wanted
+
+    if auto_join_wanted(desk):
+        try:
+            _join(desk, profile, event)
+        except errors.RookError as error:
+            return Answered(Answer(context=f"Rookery: you have no name in this team. {error.message} {error.hint}"))
+    limit = min(hooks.GREETING_LIMIT, profile.context_limit)
+    return _offered(desk, event, desk.verb("turn.offer", {"moment": Moment.START, "limit": limit}))
+
+
+def _join(desk: Desk, profile: Profile, event: Event) -> None:
+    bound = process.binding(desk.chain)
+    caller: Caller = desk.house.caller(None, process=tuple(bound) if bound else None)
+    args = {"host": profile.name, "host_id": event.session[:200], "transcript": event.transcript[:1000],
+            "name": desk.options.agent or desk.call.environ.get("ROOK_AGENT") or None, "model": event.model[:100],
+            "branch": git.branch(desk.call.cwd) or ""}  # fmt: skip
+    desk.house.client.call("turn.start", args, caller)
+
+
+def _after(desk: Desk, profile: Profile, event: Event) -> Answered:
+    kind, target = hooks.activity_of(event)
+    offered = desk.verb("turn.step", {"kind": kind, "target": _shown(desk, target), "limit": _limit(profile)})
+    return _offered(desk, event, offered)
+
+
+def _shown(desk: Desk, target: str) -> str:
+    """A file as the team calls it."""
+    root = desk.house.places.root.rstrip("/") + "/"
+    return target.removeprefix(root)[:500].replace("\0", "")
+
+
+def _offered(desk: Desk, event: Event, offered: Mapping[str, Any]) -> Answered:
+    text: str = offered["text"]
+    if not offered["upto"] and not offered["settle"]:
+        return Answered(Answer(context=text))
+    told = {"moment": event.moment, "shown": offered["shown"], "upto": offered["upto"], "hold": offered["hold"]}
+    answer = Answer(hold=text) if offered["hold"] else Answer(context=text)
+    return Answered(answer, Later("turn.told", told, desk.call.cwd))

@@ -1,0 +1,117 @@
+"""May what a tool is about to write be written? The tool's own words are read; nothing is run and nothing written."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rookery.core import text
+from rookery.core.hooks import NOTHING, Answer, Deed, Event
+from rookery.core.shell import Opaque, Reach, Write
+from rookery.front.cli.call import Desk
+
+TOLD = 3  # refused paths that are told of in full
+ASKED = 900  # paths asked about at once
+
+
+class Target(NamedTuple):
+    """What would be written, as `can-write` is asked about it."""
+
+    paths: Sequence[str]
+    patterns: Sequence[str] = ()
+    opaque: Sequence[Opaque] = ()
+
+
+def judged(desk: Desk, event: Event) -> Answer:
+    target = _target(desk, event)
+    if target is None:
+        return NOTHING
+    refused, warned = _refused(desk, target)
+    if refused:
+        return Answer(deny=_denial(refused))
+    answer = Answer(context="\n".join(warned))
+    return _untold(desk, event, target.opaque, answer) if target.opaque else answer
+
+
+def _target(desk: Desk, event: Event) -> Target | None:
+    if event.deed is Deed.EDIT:
+        return Target(event.paths, opaque=[Opaque(event.untold, event.tool)] if event.untold else [])
+    if event.deed is Deed.SHELL and event.command:
+        return _of_command(desk, event.command)
+    return None
+
+
+def _of_command(desk: Desk, command: str) -> Target:
+    from rookery.runtime import shell
+
+    home = desk.call.environ.get("HOME")
+    reading = shell.writes(command, desk.call.cwd, home=home, is_folder=os.path.isdir)
+    spelled = [_spelled(desk, write) for write in reading.writes]
+    return Target(
+        [path for path, write in zip(spelled, reading.writes, strict=True) if not write.pattern],
+        [path for path, write in zip(spelled, reading.writes, strict=True) if write.pattern],
+        reading.opaque,
+    )
+
+
+def _spelled(desk: Desk, write: Write) -> str:
+    if write.reach is Reach.REPOSITORY:
+        root = desk.house.places.root
+        return f"{root}/" if os.path.join(write.path, "").startswith(f"{root}/") else f"{write.path}/"
+    return f"{write.path}/" if write.reach is Reach.BENEATH else write.path
+
+
+# -- what the ledger says ----------------------------------------------------------------------------------------------
+
+
+def _refused(desk: Desk, target: Target) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """(verdicts that refuse, warnings)."""
+    paths, patterns = list(dict.fromkeys(target.paths)), list(dict.fromkeys(target.patterns))
+    if len(paths) + len(patterns) > ASKED:
+        return [{"path": f"{len(paths) + len(patterns)} files", "reason": "too many at once; do it in parts"}], []
+    if not paths and not patterns:
+        return [], []
+    told = desk.verb("can-write", {"paths": paths, "patterns": patterns})
+    rule = desk.house.settings["guard.outside"]
+    outside_refused = rule == "deny" or (rule == "strict" and told["strict"])
+    refused = [each for each in told["paths"] if not each["allow"] and (outside_refused or not each.get("outside"))]
+    return refused, told["warnings"]
+
+
+def _denial(refused: Sequence[Mapping[str, Any]]) -> str:
+    lines = [_told(each) for each in refused[:TOLD]]
+    if len(refused) > TOLD:
+        lines.append(f"... and {len(refused) - TOLD} more: `rook can-write PATH...` tells of each.")
+    return "Rookery: not written.\n" + "\n".join(lines)
+
+
+def _told(verdict: Mapping[str, Any]) -> str:
+    """A line of ours; what the holder said is the holder's, and marked as such."""
+    path = text.one_line(verdict["path"], 200)
+    if "holder" not in verdict:
+        hint = verdict.get("hint", "")
+        return f"{path}: {verdict['reason']}.{f' {hint}' if hint else ''}"
+    where = _where(verdict)
+    lines = [f"{path} is held by {verdict['holder']} until {verdict['until'][11:16]}Z{where}."]
+    if verdict.get("why"):
+        lines += [f"{verdict['holder']} says why:", text.fence(text.one_line(verdict["why"], 120))]
+    return "\n".join([*lines, verdict["hint"]])
+
+
+def _where(verdict: Mapping[str, Any]) -> str:
+    known = (("on", verdict.get("task")), ("in", verdict.get("place")), ("on branch", verdict.get("branch")))
+    shown = " ".join(f"{how} {text.one_line(what, 120)}" for how, what in known if what)
+    return f", who works {shown}" if shown else ""
+
+
+# -- what can not be told ----------------------------------------------------------------------------------------------
+
+
+def _untold(desk: Desk, event: Event, opaque: Iterable[Opaque], answer: Answer) -> Answer:
+    rule = desk.house.settings["guard.opaque"]
+    if rule in ("allow", "check"):
+        return answer
+    why = "; ".join(f"{text.one_line(each.fragment, 60)}: {each.reason}" for each in list(opaque)[:TOLD])
+    said = f"Rookery can not tell which files this writes ({why})."
+    if rule == "ask":
+        return answer._replace(ask=said)
+    return answer._replace(deny=f"{said} This team refuses such commands: name the files, or use the edit tool.")

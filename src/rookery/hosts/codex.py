@@ -1,0 +1,17 @@
+"""Codex. Hooks in .codex/hooks.json, shaped as Claude Code's; passed over in silence until the user trusts them.
+
+Only a refusal can be said before a tool: to let it run, nothing is printed. Edits arrive as a patch.
+"""
+
+from rookery.core.hooks import Deed
+
+from . import claude
+from .profile import Profile, Tool
+
+EVENTS = {name: moment for name, moment in claude.EVENTS.items() if name != "PostToolUseFailure"}
+TOOLS = {
+    "apply_patch": Tool(Deed.EDIT, patch="command"),
+    "Bash": Tool(Deed.SHELL, command="command"),
+}
+FORMS = claude.FORMS._replace(ask=None)
+PROFILE = Profile("codex", "Codex", EVENTS, TOOLS, FORMS, context_limit=8_000)

@@ -1,0 +1,155 @@
+"""What is known of an agent program, as data, and the two things done with it: read an event, write an answer."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
+
+from rookery.core.hooks import Answer, Deed, Event, Moment
+
+TEXT, EVENT = "{text}", "{event}"  # in a form: what is said, and the program's word for the moment
+PATHS_LIMIT = 1000
+
+
+class Tool(NamedTuple):
+    """A tool that writes, reads or runs something, and the fields of its input that say what."""
+
+    deed: Deed
+    paths: tuple[str, ...] = ()  # of fields with a path, or a list of them
+    command: str = ""
+    patch: str = ""  # a field with a patch that names its files
+
+
+class Fields(NamedTuple):
+    """Where an event has what: names, with dots between those of nested objects."""
+
+    event: str = "hook_event_name"
+    session: str = "session_id"
+    cwd: str = "cwd"
+    transcript: str = "transcript_path"
+    model: str = "model"
+    tool: str = "tool_name"
+    input: str = "tool_input"
+    call: str = "tool_use_id"
+    again: str = "stop_hook_active"
+
+
+class Forms(NamedTuple):
+    """How an answer is written: JSON with TEXT and EVENT in it. None: the program can not be told that."""
+
+    deny: Any = None
+    ask: Any = None
+    hold: Any = None
+    context: Any = None
+
+
+class Profile(NamedTuple):
+    name: str
+    title: str
+    events: Mapping[str, Moment]
+    tools: Mapping[str, Tool]
+    forms: Forms
+    fields: Fields = Fields()
+    context_limit: int = 10_000  # characters that the program takes
+    speaks_at: frozenset[Moment] = frozenset((Moment.START, Moment.PROMPT, Moment.AFTER))  # where context arrives
+
+
+# -- an event --------------------------------------------------------------------------------------------------------
+
+
+def read(profile: Profile, given: Mapping[str, Any], moment: Moment | None = None) -> Event:
+    """The event, as far as it is one. What is missing or of another kind than expected is taken as not said."""
+    at = profile.fields
+    name = _text(given, at.event)
+    moment = moment or profile.events.get(name, Moment.OTHER)
+    tool = _text(given, at.tool)
+    known = profile.tools.get(tool, Tool(Deed.OTHER))
+    put = _at(given, at.input)
+    fields = cast("Mapping[str, Any]", put) if isinstance(put, Mapping) else {}
+    paths, untold = _paths(known, fields)
+    return Event(
+        moment=moment, name=name or _word_for(profile, moment), session=_text(given, at.session),
+        cwd=_text(given, at.cwd), transcript=_text(given, at.transcript), model=_text(given, at.model),
+        tool=tool, deed=known.deed, paths=paths, command=_command(fields.get(known.command)),
+        call=_text(given, at.call), again=_at(given, at.again) is True, untold=untold,
+    )  # fmt: skip
+
+
+def _word_for(profile: Profile, moment: Moment) -> str:
+    return next((name for name, known in profile.events.items() if known is moment), moment.value)
+
+
+def _at(given: Mapping[str, Any], place: str) -> Any:
+    value: Any = given
+    for name in place.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = cast("Mapping[str, Any]", value).get(name)
+    return value
+
+
+def _text(given: Mapping[str, Any], place: str) -> str:
+    value = _at(given, place)
+    return value if isinstance(value, str) else ""
+
+
+def _command(value: Any) -> str:
+    """As one line of shell; some programs give the words one by one."""
+    if isinstance(value, list):
+        from shlex import join
+
+        return join(str(word) for word in cast("list[Any]", value))
+    return value if isinstance(value, str) else ""
+
+
+def _paths(tool: Tool, fields: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
+    """What the tool writes or reads, and why that can not be told, if so."""
+    found: list[str] = []
+    for name in tool.paths:
+        value = fields.get(name)
+        each = cast("list[Any]", value) if isinstance(value, list) else [value]
+        found += [path for path in each if isinstance(path, str) and path]
+    if tool.patch:
+        from rookery.core.shell.edits import patched  # few tools have one
+
+        named = patched(_command(fields.get(tool.patch)))
+        if named is None:
+            return (), "the patch does not tell its files"
+        found += named
+    if len(found) > PATHS_LIMIT:
+        return (), "it names too many files"
+    if tool.deed is Deed.EDIT and not found:
+        return (), "its input names no file"
+    return tuple(found), ""
+
+
+# -- an answer -------------------------------------------------------------------------------------------------------
+
+
+def write(profile: Profile, event: Event, answer: Answer) -> str:
+    """What is printed for the program; nothing where there is nothing to say or no way to say it."""
+    form, text = _form(profile, event, answer)
+    if form is None or not text:
+        return ""
+    return json.dumps(_filled(form, text, event.name)) + "\n"
+
+
+def _form(profile: Profile, event: Event, answer: Answer) -> tuple[Any, str]:
+    forms, more = profile.forms, f"\n\n{answer.context}" if answer.context else ""
+    if answer.deny:
+        return forms.deny, answer.deny + more
+    if answer.ask:
+        return (forms.ask or forms.deny), answer.ask + more
+    if answer.hold:
+        return forms.hold, answer.hold
+    heard = event.moment in profile.speaks_at
+    return (forms.context if heard else None), answer.context
+
+
+def _filled(form: Any, text: str, event: str) -> Any:
+    if isinstance(form, Mapping):
+        return {key: _filled(value, text, event) for key, value in cast("Mapping[str, Any]", form).items()}
+    if isinstance(form, (list, tuple)):
+        return [_filled(value, text, event) for value in cast("list[Any]", form)]
+    if not isinstance(form, str):
+        return form
+    return text if form == TEXT else form.replace(EVENT, event)

@@ -1,0 +1,222 @@
+"""An agent's turn as hooks see it: what is put before the agent, when its turn may not end yet, and what it did.
+
+What was put before an agent is written down by `told`, after it was: whoever dies between the two finds the same mail
+offered again. Two cursors say how far that went, so a look costs what is new and not what was ever sent:
+
+    handed_to   mail up to here was put before this session. A new session begins at the beginning (H5)
+    held_to     mail up to here has kept a turn from ending. No message does that twice, so nothing is held for ever
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+from rookery.core import digest, errors, hooks, mail, names
+from rookery.core.hooks import Moment
+from rookery.store.port import Row
+
+from . import cards, mailbox, mesh
+from .tx import Tx
+from .verbs import Arg
+
+LOOK = 1_000  # deliveries looked at in one go
+SHOWN = 20  # of them read with their text; how many fit is the digest's to say
+HANDED = "handed-over"
+_NO_TURN: Row = {"handed_to": 0, "held_to": 0, "holds": 0, "watch": ""}
+
+
+class Waiting(NamedTuple):
+    rows: Sequence[Row]  # most urgent first
+    upto: int  # everything up to this message is among them, or was no longer open
+
+
+# -- how it begins ---------------------------------------------------------------------------------------------------
+
+
+def start(
+    tx: Tx,
+    host: Annotated[str, Arg("the agent program")],
+    *,
+    host_id: Annotated[str, Arg("its own name for the session")] = "",
+    transcript: Annotated[str, Arg("where it writes the session down")] = "",
+    name: Annotated[str | None, Arg("the agent; left out: who it was before, or a new one")] = None,
+    model: Annotated[str, Arg("the model it speaks for")] = "",
+    branch: Annotated[str, Arg("the git branch")] = "",
+) -> dict[str, Any]:
+    """The agent joins, or goes on under the name that this process, or this session of its program, had before."""
+    known = name or mesh.bound_here(tx) or (_before(tx, host, host_id) if host_id else "")
+    joined = mesh.join(tx, known, program=host, model=model, branch=branch, resume=True)
+    tx.run(
+        "begin_turns", session=joined["session"], host=host[:60], host_id=host_id[:200], transcript=transcript[:1000]
+    )
+    return joined
+
+
+def _before(tx: Tx, host: str, host_id: str) -> str:
+    """Who the session was when the program ran last; not if that agent lives elsewhere now."""
+    row = tx.one("agent_of_host", host=host, host_id=host_id)
+    agent = tx.find_agent(row["name"]) if row else None
+    return agent["name"] if agent and not mesh.is_live_row(tx, agent) else ""
+
+
+# -- what waits ------------------------------------------------------------------------------------------------------
+
+
+def offer(
+    tx: Tx,
+    moment: Annotated[str, Arg("where its turn is", choices=tuple(Moment))],
+    *,
+    limit: Annotated[int, Arg("characters of text at most")] = 4_000,
+) -> dict[str, Any]:
+    """What to put before the calling agent now. Nothing is written down: `told` does that when it was."""
+    return _offer(tx, _moment(moment), _checked(limit))
+
+
+def step(
+    tx: Tx,
+    kind: Annotated[str, Arg("what was done", choices=mesh.ACTIVITY)],
+    target: Annotated[str, Arg("the file, command or tool")] = "",
+    *,
+    limit: Annotated[int, Arg("characters of text at most")] = 4_000,
+) -> dict[str, Any]:
+    """A tool was used: that is written down, and what waits is offered."""
+    if _is_agent(tx, me := tx.me()) and me["session"] is not None and me["ended_at"] is None:
+        mesh.activity(tx, kind, target)
+    return _offer(tx, Moment.AFTER, _checked(limit))
+
+
+def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
+    me = tx.me()
+    told: dict[str, Any] = {"agent": me["name"], "moment": moment.value, "text": "", "shown": [], "upto": 0,
+                            "hold": False, "settle": False}  # fmt: skip
+    if not _is_agent(tx, me):
+        return told  # the person's mail is not for whatever program runs without a name
+    turn = _turn(tx, me)
+    if moment is Moment.START:
+        return told | _greeting(tx, me, limit)
+    if moment is not Moment.STOP:
+        return told | _digest(tx, me, _fresh(tx, me, turn["handed_to"]), limit)
+    waiting = _holding(tx, me, turn)
+    if not waiting.rows:
+        return told | {"settle": turn["holds"] > 0}
+    return told | _digest(tx, me, waiting, limit) | {"hold": True}
+
+
+def _is_agent(tx: Tx, me: Row) -> bool:
+    return me["name"] != names.PERSON and bool(me["id"])
+
+
+def _turn(tx: Tx, me: Row) -> Row:
+    found = tx.one("turn", session=me["session"]) if me["session"] else None
+    return found or _NO_TURN
+
+
+def _fresh(tx: Tx, me: Row, after: int) -> Waiting:
+    """Unread mail that this session has not been shown."""
+    if not after:
+        return Waiting(tx.all("inbox_unread", agent=me["id"], limit=LOOK), _newest(tx, me))
+    rows = tx.all("mail_after", agent=me["id"], after=after, limit=LOOK)
+    return Waiting(rows, _looked_at(tx, me, after))
+
+
+def _holding(tx: Tx, me: Row, turn: Row) -> Waiting:
+    """What keeps a turn from ending: mail nobody has shown it, and what is urgent or asks and was not dealt with."""
+    rule = tx.settings["hook.hold"]
+    if rule == "off" or turn["holds"] >= tx.settings["hook.holds"]:
+        return Waiting((), 0)
+    after, urgent = turn["held_to"], int(mail.Priority.URGENT)
+    asked = (
+        tx.all("unanswered_after", agent=me["id"], after=after, urgent=urgent, limit=LOOK)
+        if after
+        else tx.all("unanswered", agent=me["id"], urgent=urgent, limit=LOOK)
+    )
+    fresh = _fresh(tx, me, turn["handed_to"])
+    seen = {row["n"] for row in asked}
+    rows = [*asked, *(row for row in fresh.rows if rule == "all" and row["n"] not in seen)]
+    return Waiting(sorted(rows, key=lambda row: (-row["priority"], row["n"])), fresh.upto or _newest(tx, me))
+
+
+def _newest(tx: Tx, me: Row) -> int:
+    row = tx.one("newest_delivery", agent=me["id"])
+    return row["n"] or 0 if row else 0
+
+
+def _looked_at(tx: Tx, me: Row, after: int) -> int:
+    row = tx.one("last_looked_at", agent=me["id"], after=after, limit=LOOK)
+    return row["n"] or after if row else after
+
+
+def _digest(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
+    """The most urgent with their text, as many as there is room for; the others are counted."""
+    if not waiting.rows:
+        return {}
+    cut = [_card(tx, row) for row in waiting.rows[:SHOWN]]
+    counts: dict[str, int] = {}
+    for row in waiting.rows:
+        level = mail.Priority(row["priority"]).name.lower()
+        counts[level] = counts.get(level, 0) + 1
+    text, shown = digest.fitted(me["name"], cut, len(waiting.rows), counts, limit)
+    return {"text": text, "shown": [card["id"] for card in cut[:shown]], "upto": waiting.upto}
+
+
+def _card(tx: Tx, row: Row) -> dict[str, Any]:
+    return cards.card(tx, row["n"], row) | {"priority": row["priority"]}
+
+
+def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:
+    """Who the agent is, what it holds, who is here, what the team asks of everyone, and its mail."""
+    limit = min(limit, hooks.GREETING_LIMIT)
+    held = [{"id": row["id"], "title": row["title"]} for row in tx.all("held_titles", agent=me["id"], limit=5)]
+    others = [row["name"] for row in tx.all("present", everyone=0) if row["id"] != me["id"]]
+    words = hooks.greeting(me["name"], tx.team, me["role"], held, others, tx.settings["hook.conventions"])
+    waiting = _fresh(tx, me, 0)
+    room = limit - len(words) - 2
+    found = _digest(tx, me, waiting, room)
+    text = f"{words}\n\n{found['text']}" if found.get("text") else words
+    return {**found, "text": text, "upto": waiting.upto}
+
+
+# -- what was put before it ------------------------------------------------------------------------------------------
+
+
+def told(
+    tx: Tx,
+    moment: Annotated[str, Arg("where its turn was", choices=tuple(Moment))],
+    *,
+    shown: Annotated[list[str] | None, Arg("the messages that were shown")] = None,
+    upto: Annotated[int, Arg("`upto` of what was offered")] = 0,
+    hold: Annotated[bool, Arg("a turn was kept from ending by it")] = False,
+    channel: Annotated[str, Arg("how it was shown")] = "hook",
+) -> dict[str, Any]:
+    """Mail was put before the calling agent, in its own program: its senders may know, and it is not offered again."""
+    where = _moment(moment)
+    me = mesh.my_agent(tx)
+    if len(shown or []) > SHOWN or upto < 0:
+        raise errors.BadInput(f"At most {SHOWN} messages are shown at once.", "Tell what was offered, unchanged.")
+    turn = _turn(tx, me)
+    holds = turn["holds"] + 1 if hold else 0 if where is Moment.STOP else turn["holds"]
+    upto = min(upto, _newest(tx, me))
+    tx.run("hand_over", session=me["session"], handed_to=upto, held_to=upto if hold else 0, holds=holds)
+    done = [id for id in dict.fromkeys(shown or []) if _receipt(tx, me, id, f"{channel}:{where.value}")]
+    tx.beat()
+    return {"agent": me["name"], "handed_over": done, "holds": holds}
+
+
+def _receipt(tx: Tx, me: Row, id: str, channel: str) -> bool:
+    message = tx.one("message_by_id", id=id)
+    if message is None or tx.one("delivery", agent=me["id"], message=message["n"]) is None:
+        return False
+    mailbox.record(tx, me, message, "hand", HANDED, channel=channel[:60])
+    return True
+
+
+def _moment(word: str) -> Moment:
+    try:
+        return Moment(word)
+    except ValueError:
+        raise errors.BadInput(f"There is no moment {word[:40]!r}.", f"One of: {', '.join(Moment)}.") from None
+
+
+def _checked(limit: int) -> int:
+    if not 400 <= limit <= 100_000:
+        raise errors.BadInput(f"A limit of {limit} is out of range.", "400 to 100000 characters.")
+    return limit
