@@ -40,7 +40,9 @@ def test_a_statement_finds_its_rows_by_an_index(ledger: apsw.Connection, name: s
         return
     params = dict.fromkeys(re.findall(r":(\w+)", statement), 1)
     plan = [row[3] for row in rows(ledger, f"EXPLAIN QUERY PLAN {statement}", params)]
-    walks = [line for line in plan if WALK.match(line) and "CONSTANT ROW" not in line and "VIRTUAL" not in line]
+    inner = {words[1] for line in plan if (words := line.split())[0] in ("CO-ROUTINE", "MATERIALIZE")}  # judged by itself
+    harmless = ("CONSTANT ROW", "VIRTUAL", *(f"SCAN {name}" for name in inner))
+    walks = [line for line in plan if WALK.match(line) and not any(each in line for each in harmless)]
     assert walks == [], plan
 
 

@@ -101,5 +101,5 @@ def test_the_verbs_that_are_not_for_everyone():
     ]  # fmt: skip
     assert [verb.name for verb in TABLE if verb.who == "leader"] == ["token.new", "token.list", "token.revoke"]
     assert [verb.name for verb in TABLE if verb.who == "person"] == ["export_mail", "import_mail"]
-    assert {verb.name: verb.acts_as for verb in TABLE if verb.acts_as} == {"join": "name"}
+    assert {verb.name: verb.acts_as for verb in TABLE if verb.acts_as} == {"join": "name", "turn.start": "name"}
     assert [verb.name for verb in TABLE if verb.secret] == ["token.new"]

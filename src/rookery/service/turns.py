@@ -38,7 +38,7 @@ def start(
     *,
     host_id: Annotated[str, Arg("its own name for the session")] = "",
     transcript: Annotated[str, Arg("where it writes the session down")] = "",
-    name: Annotated[str | None, Arg("the agent; left out: who it was before, or a new one")] = None,
+    name: Annotated[str, Arg("the agent; left out: who it was before, or a new one")] = "",
     model: Annotated[str, Arg("the model it speaks for")] = "",
     branch: Annotated[str, Arg("the git branch")] = "",
 ) -> dict[str, Any]:
