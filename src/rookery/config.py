@@ -13,6 +13,7 @@ from rookery.core.errors import BadInput
 
 YEAR_S = 365 * 86_400
 SECONDS = "seconds"
+MOST_OF_A_SLOT = 10_000
 
 
 class Setting(NamedTuple):
@@ -95,6 +96,16 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("tasks.ttl_high_s", 86_400, 1, YEAR_S, "The longest lease that may be asked for."),
     _count("tasks.attempts", 5, "attempts", 1, 1_000, "So many setbacks block a task, and its owner is asked."),
     _switch("guard.strict", False, "Only what a lease of yours covers may be written."),
+    _choice(
+        "guard.worktrees",
+        "warn",
+        "warn enforce off",
+        "What a reservation means to whoever works in another worktree of the repository.",
+    ),
+    _seconds("guard.ttl_s", 600, 1, YEAR_S, "Lease of a reservation or slot when none is asked for."),
+    _seconds("guard.ttl_low_s", 1, 0.001, YEAR_S, "The shortest such lease that may be asked for."),
+    _seconds("guard.ttl_high_s", 86_400, 1, YEAR_S, "The longest such lease that may be asked for."),
+    _seconds("guard.waiter_s", 10, 0.1, 3600, "A place in line is lost when nothing is heard for this long."),
     _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
     _count("daemon.body_limit", 8_388_608, "bytes", 1024, 1 << 30, "Longest request the daemon reads."),
     _seconds("daemon.sweep_s", 2, 0.05, 3600, "How often the daemon looks for what expired."),
@@ -107,6 +118,7 @@ SETTINGS: tuple[Setting, ...] = (
         ["swarms/{group}/agents"],
         "Folders whose Markdown files name a group's members; {group} stands for the group.",
     ),
+    Setting("slots", "table", {}, "", "Things of which there are several: name = how many. Others are there once."),
     Setting("agents", "table", {}, "", 'Agents known before they join: name = { role = "...", model = "..." }.'),
     Setting("templates", "table", {}, "", "Forms for handoffs: name = { help, needs, presets, tags }."),
 )
@@ -116,6 +128,7 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 # What an entry of a table setting is: a kind, or its own keys with their kinds.
 _ENTRIES: dict[str, str | dict[str, str]] = {
     "groups": "list",
+    "slots": "count",
     "agents": {"role": "str", "model": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
 }
@@ -308,6 +321,8 @@ def _is_kind(kind: str, value: Any) -> bool:
     if kind == "float":
         # Infinity and NaN are TOML numbers too, and no comparison with a limit would stop the latter.
         return isinstance(value, int) or (isinstance(value, float) and abs(value) < float("inf"))
+    if kind == "count":
+        return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_OF_A_SLOT
     return isinstance(value, {"int": int, "bool": bool, "table": Mapping}[kind])
 
 
@@ -345,6 +360,7 @@ def _copy(value: Any) -> Any:
 _KINDS = {
     "str": "a string",
     "int": "a whole number",
+    "count": f"a whole number from 1 to {MOST_OF_A_SLOT}",
     "float": "a number",
     "bool": "true or false",
     "list": "a list of strings",

@@ -18,7 +18,7 @@ WHOLE_TEAM = {
     "stuck_candidates", "sweep_idempotency", "thread_people",
 }  # fmt: skip
 LARGE = {
-    "deliveries", "events", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
+    "deliveries", "events", "holds", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
     "task_deps", "task_log", "tasks",
 }  # fmt: skip
 WALK = re.compile(r"^(SCAN \w+|SEARCH \w+ .*\(team=\?\))")

@@ -25,20 +25,25 @@ TASKS_MORE = (
     "task.review",
 )
 
+# The guard besides `reserve` and `release`.
+GUARD_MORE = ("reserve.lapsed", "reserve.transfer", "slot.take", "slot.give", "slot.lapsed")
+
 FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
 CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
+    "mail.expired", "reserve.wait", "slot.wait", "slot.set",
+    "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
     "imported",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    return (*FEED, *TASKS_MORE) if crew_events else tuple(t for t in FEED if t not in CREW)
+    known = (*FEED, *TASKS_MORE, *GUARD_MORE)
+    return known if crew_events else tuple(word for word in known if word not in CREW)
 
 
 def concerns(actor: str, target: str, agent: str) -> bool:

@@ -108,7 +108,18 @@ TABLE: tuple[Verb, ...] = (
     Verb("thread.search", "threads.search", "Find what was said in discussions", writes=False),
     Verb("thread.link", "threads.link", "Tie a discussion to a task"),
     # guard
+    Verb("reserve", "reserving.reserve", "Keep files or folders for yourself, or share them"),
+    Verb("release", "reserving.release", "Give reserved paths back"),
+    Verb("transfer", "reserving.transfer", "Pass what you reserved to another agent, with a handoff"),
+    Verb("reservations", "reserving.listed", "Who has which paths, and who waits for them", writes=False),
     Verb("can-write", "guard.can_write", "May these paths be written?", writes=False),
+    Verb("slot.take", "slots.take", "Take one of a limited thing: a build, a port, a database"),
+    Verb("slot.give", "slots.give", "Give a slot back"),
+    Verb("slot.list", "slots.listed", "Slots, who has them and who waits", writes=False),
+    Verb("slot.set", "slots.put", "Say how many of a thing there are"),
+    Verb("hold.look", "reserving.look", "How a request in line stands", writes=False),
+    Verb("hold.take", "reserving.take", "Take what was waited for, or keep the place in line"),
+    Verb("hold.renew", "reserving.renew", "Keep what is held for longer"),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),

@@ -114,7 +114,7 @@ def told_caller(told: str) -> Caller:
 
 
 def _check_caller(caller: Caller) -> None:
-    words = (caller.agent, caller.session, caller.host, caller.boot, caller.cwd)
+    words = (caller.agent, caller.session, caller.host, caller.boot, caller.cwd, caller.tree)
     if not all(word is None or isinstance(word, str) for word in words) or not isinstance(caller.open_addresses, bool):
         raise errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.")
     if caller.process is not None and (len(caller.process) != 2 or not isinstance(caller.process[0], int)):
