@@ -89,6 +89,15 @@ def check_text(text: str, what: str) -> str:
     return text
 
 
+def composed(text: str) -> str:
+    """The text in NFC: accents are part of their letters, however they were typed or a disk keeps them."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFC", text)
+
+
 def slug(text: str, limit: int = 24) -> str:
     """The text as a part of a file or branch name, [a-z0-9-]; empty if it has no letter or digit that fits."""
     if not text.isascii():

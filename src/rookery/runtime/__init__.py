@@ -8,6 +8,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     git         branch and top of a repository, read from its files
     folders     the members of a group, from a folder of Markdown files
     files       whole files written or not at all, read up to a limit
+    resolve     a path in its one spelling, relative to the workspace it must not leave
     trees       folders that other programs read and write, never left through a symlink
     clock       SystemClock, SystemProber, SystemChance
 
