@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rookery import config
 from rookery.client.local import LocalClient
+from rookery.client.placed import Ground, PlacedClient
 from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.runtime import clock, folders, git, places, process
@@ -112,6 +113,9 @@ class House:
 
     @cached_property
     def client(self) -> "Client":
+        return PlacedClient(self._client(), Ground(self.cwd, self.places.root))
+
+    def _client(self) -> "Client":
         if self.remote is not None:
             from rookery.client.http import HttpClient
 

@@ -11,39 +11,12 @@ from hypothesis import strategies as st
 
 from rookery.core.errors import BadInput
 from rookery.runtime import resolve
-
-NFC, NFD = "caf\u00e9.py", "cafe\u0301.py"
+from tests.support.spellings import LEAVING, NFC, NFD, SPELLINGS, make_tree
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """
-    outside/secret.py
-    project/src/io/x.py        project/src/up -> ..         project/io -> src/io      project/out -> ../outside
-    """
     return make_tree(tmp_path)
-
-
-def make_tree(above: Path) -> Path:
-    project = above / "project"
-    (project / "src" / "io").mkdir(parents=True)
-    (project / "src" / "io" / "x.py").write_text("x")
-    (above / "outside").mkdir()
-    (above / "outside" / "secret.py").write_text("s")
-    (project / "src" / "up").symlink_to("..")
-    (project / "io").symlink_to("src/io")
-    (project / "out").symlink_to("../outside")
-    (project / "loop").symlink_to("loop")
-    (project / "dangling").symlink_to("src/later.py")
-    return project
-
-
-SPELLINGS = (
-    "src/io/x.py", "./src/io/x.py", "src//io///x.py", "src/./io/x.py", "src/io/../io/x.py", "src/io/x.py/",
-    "nowhere/../src/io/x.py", "io/x.py", "src/up/src/io/x.py", "src/up/io/x.py", "io/../io/x.py", "io/../up/io/x.py",
-    "out/../project/src/io/x.py", "../project/src/io/x.py", "{root}/src/io/x.py", "{root}/../project//io/x.py",
-    "//{root}/src/io/x.py",
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("spelled", SPELLINGS)
@@ -65,13 +38,6 @@ def test_a_workspace_that_is_reached_by_a_symlink(workspace: Path, tmp_path: Pat
     alias = tmp_path / "alias"
     assert resolve.logical("src/io/x.py", str(alias), str(workspace)) == "src/io/x.py"
     assert resolve.logical(f"{workspace}/src/io/x.py", str(alias), str(alias)) == "src/io/x.py"
-
-
-LEAVING = (
-    "..", "../x", "src/../../x", "/", "/etc/passwd", "{root}/..", "{root}x/y", "{root}/../project-2/y", "out",
-    "out/secret.py", "out/new.py", "src/up/out/secret.py", "out/../../project/../outside/secret.py", "../outside",
-    "io/../../../outside/x", "../projec", "../PROJECT/x",
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("spelled", LEAVING)

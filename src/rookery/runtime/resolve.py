@@ -2,8 +2,8 @@
 
 Two spellings of one file must become one word before anything is matched, or the second spelling walks past the
 reservation of the first. So a path is taken from where the caller stands, symlinks and `..` are followed as the kernel
-would (a symlink first, then the `..` after it), and what remains is written relative to the workspace, in NFC. On a disk
-that ignores case, case is folded too: the name need not exist yet, so there is no spelling on the disk to ask for.
+would (a symlink first, then the `..` after it), and what remains is written relative to the workspace, in NFC. Where
+the disk ignores case, case is folded too: the name need not exist yet, so there is no spelling on the disk to ask for.
 
 What lies outside is refused. It need not be a mistake (another project, /tmp), but nothing here speaks of it.
 
@@ -21,7 +21,7 @@ WORKSPACE = "."
 
 
 def logical(path: str, cwd: str, workspace: str, *, fold: bool | None = None) -> str:
-    """The file that `path` means in `cwd`, relative to the workspace; "." for the workspace itself. It may not exist."""
+    """The file that `path` means in `cwd`, relative to the workspace ("." for that itself). It need not exist."""
     if not path.strip():
         raise BadInput("An empty path names nothing.", "`.` is the folder you are in.", code="BAD_PATH")
     root, real = _real(workspace, path), _real(os.path.join(cwd, path), path)

@@ -17,7 +17,7 @@ from .verbs import Arg
 def can_write(
     tx: Tx,
     paths: Annotated[
-        list[str], Arg("relative to the workspace; a folder ends with /", positional=True, metavar="PATH")
+        list[str], Arg("from where you are; a folder ends with /", positional=True, metavar="PATH", kind="paths")
     ],
 ) -> dict[str, Any]:
     """Refused: what lies outside, what a policy keeps, what someone else holds and, in a strict team, what no lease of
@@ -111,11 +111,11 @@ def _warning(tx: Tx, path: str, row: Row) -> str:
 
 
 def _inside(path: str) -> str | None:
-    """The path in its one spelling, or None when it leaves the workspace. Symlinks are the door's to follow."""
+    """The path in its one spelling, or None when it leaves the workspace. Symlinks were followed before (H24)."""
     if path.startswith("/") or "\\" in path:
         return None
     names: list[str] = []
-    for name in path.split("/"):
+    for name in text.composed(path).split("/"):
         if name == "..":
             if not names:
                 return None

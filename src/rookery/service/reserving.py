@@ -54,8 +54,12 @@ def reserve(
 def _wants(paths: Sequence[str]) -> list[holds.Want]:
     if not 1 <= len(paths) <= PATHS_LIMIT:
         raise errors.BadInput(f"Reserve 1 to {PATHS_LIMIT} paths at once.", "Name folders instead of files.")
-    found = {pattern.text: pattern for pattern in map(patterns.parse, paths)}
+    found = {pattern.text: pattern for pattern in map(parse, paths)}
     return [holds.Want("path", pattern.text, patterns.root(pattern)) for pattern in found.values()]
+
+
+def parse(written: str) -> patterns.Pattern:
+    return patterns.parse(text.composed(written))
 
 
 def _take(tx: Tx, me: Row, asked: holds.Request) -> dict[str, Any]:
@@ -166,7 +170,7 @@ def release(
     me = tx.me()
     reason = check_reason(reason)
     if force:
-        return _force(tx, me, [patterns.parse(path) for path in paths or []], reason)
+        return _force(tx, me, [parse(path) for path in paths or []], reason)
     mine = [row for row in tx.all("holds_of_agent", agent=me["id"]) if row["kind"] == "path" or ids]
     if all:
         chosen = mine
@@ -184,7 +188,7 @@ def chosen_by(tx: Tx, me: Row, mine: Sequence[Row], paths: Sequence[str] | None)
     if not paths:
         raise errors.BadInput("Release what?", "Give paths, or --all.")
     chosen: dict[str, Row] = {}
-    for pattern in map(patterns.parse, paths):
+    for pattern in map(parse, paths):
         found = [
             row for row in mine if row["kind"] == "path" and patterns.within(patterns.parse(row["pattern"]), pattern)
         ]
@@ -316,7 +320,7 @@ def listed(
         raise errors.BadInput(f"A limit of {limit} is out of range.", f"1 to {MOST}.")
     whose = tx.agent(agent)["id"] if agent else 0
     if paths:
-        near = {row["id"]: row for path in paths for row in nearby.overlapping(tx, patterns.parse(path))}
+        near = {row["id"]: row for path in paths for row in nearby.overlapping(tx, parse(path))}
         rows = [row for row in near.values() if not whose or row["agent"] == whose]
     else:
         rows = tx.all("list_holds", kind="path", agent=whose, limit=limit + 1)

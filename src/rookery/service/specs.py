@@ -9,7 +9,7 @@ from . import held
 from .tx import Tx
 from .verbs import Arg
 
-Spec = Annotated[str, Arg("the document", positional=True)]
+Spec = Annotated[str, Arg("the document", positional=True, kind="document")]
 Item = Annotated[str, Arg("the item in it", positional=True)]
 
 

@@ -138,7 +138,9 @@ def revise(
     spec: Annotated[str | None, Arg("a new specification")] = None,
     deps: Annotated[list[str] | None, Arg("what it waits for from now on (repeatable)", flag="--dep")] = None,
     no_deps: Annotated[bool, Arg("it waits for nothing")] = False,
-    resources: Annotated[list[str] | None, Arg("the paths it needs from now on (repeatable)", flag="--file")] = None,
+    resources: Annotated[
+        list[str] | None, Arg("the paths it needs from now on (repeatable)", flag="--file", kind="patterns")
+    ] = None,
     priority: Annotated[str, Arg("how soon", flag="-p", choices=things.PRIORITIES)] = "",
     kind: Annotated[str | None, Arg("the kind of worker it is for")] = None,
     tree: Annotated[bool, Arg("tell everyone who waits for it, and reset what was finished on the old words")] = False,

@@ -24,7 +24,8 @@ def add(
     spec: Annotated[str, Arg("its specification, in Markdown")] = "",
     deps: Annotated[list[str] | None, Arg("a task it waits for (repeatable)", flag="--dep")] = None,
     resources: Annotated[
-        list[str] | None, Arg("a path it needs for itself: src/io/, src/*.py (repeatable)", flag="--file")
+        list[str] | None,
+        Arg("a path it needs for itself: src/io/, src/*.py (repeatable)", flag="--file", kind="patterns"),
     ] = None,
     priority: Annotated[str, Arg("how soon", flag="-p", choices=PRIORITIES)] = "normal",
     kind: Annotated[str, Arg("the kind of worker it is for")] = "",
@@ -172,7 +173,7 @@ def check_kind(kind: str) -> str:
 def check_resources(resources: Sequence[str]) -> list[str]:
     if len(resources) > 100:
         raise errors.BadInput("A task takes at most 100 paths.", "Name folders instead of files.")
-    return list(dict.fromkeys(patterns.parse(written).text for written in resources))
+    return list(dict.fromkeys(patterns.parse(text.composed(written)).text for written in resources))
 
 
 def check_deps(tx: Tx, deps: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ class Arg(NamedTuple):
     positional: bool = False
     choices: tuple[str, ...] = ()
     metavar: str = ""
-    kind: str = ""  # "when", "span", "json": text that a door turns into the value
+    kind: str = ""  # "when", "past", "json": text a door turns into the value; "paths", "patterns", "document": files
     hidden: bool = False  # not on the command line
 
 

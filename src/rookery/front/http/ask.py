@@ -1,10 +1,12 @@
 """A request, read and checked: who asks, for which team, with what."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from starlette.requests import Request
 
+from rookery.client.placed import Ground, placed
 from rookery.core import errors, names, text
 from rookery.core.caller import Caller
 
@@ -88,7 +90,15 @@ class Ask:
     # -- calling -----------------------------------------------------------------------------------------------------
 
     async def call(self, verb: str, args: dict[str, Any]) -> Any:
-        return await self.daemon.call(self.team(), verb, args, self.caller())
+        return await self.daemon.call(self.team(), verb, self._placed(verb, args), self.caller())
+
+    def _placed(self, verb: str, args: dict[str, Any]) -> Mapping[str, Any]:
+        """Paths are taken from the top of our own team's workspace. Our own client resolved them where it is; of other
+        teams the workspace is not known here, and the verb refuses what is not plainly inside."""
+        if CALLER_HEADER in self.request.headers or self.team() != self.daemon.team:
+            return args
+        root = self.daemon.house.places.root
+        return placed(verb, args, Ground(root, root))
 
     async def wait_for(self, verb: str, args: dict[str, Any]) -> Any:
         return await self.daemon.wait_for(self.team(), verb, args, self.caller(), self.wait_s())

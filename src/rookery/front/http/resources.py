@@ -6,7 +6,6 @@ from typing import Any
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from rookery.core import errors
-from rookery.runtime import trees
 from rookery.service import verbs
 from rookery.version import VERSION
 
@@ -79,10 +78,7 @@ async def can_write(ask: Ask) -> Any:
     path = ask.query("path")
     if not path or ask.agent() is None:
         raise errors.BadInput("Missing: agentId or path.", "?agentId=NAME&path=src/x.py", code="MISSING_FIELD")
-    inside = trees.inside(ask.daemon.house.places.root, path)
-    if inside is None:
-        return {"allow": False, "reason": "outside the workspace", "path": path}
-    found = await ask.call("can-write", {"paths": [inside]})
+    found = await ask.call("can-write", {"paths": [path]})
     return found["paths"][0] | {"path": path}
 
 
