@@ -40,7 +40,7 @@ class Ground(NamedTuple):
 
     def document(self, written: str) -> str:
         """A file, inside or outside, or an address on the net."""
-        return self.path(written) if written.strip() and "://" not in written else written
+        return self.path(written.rstrip("/") or "/") if written.strip() and "://" not in written else written
 
 
 def placed(verb: str, args: Mapping[str, Any], ground: Ground) -> Mapping[str, Any]:
