@@ -13,11 +13,11 @@ from rich.console import Console
 
 from rookery.version import VERSION
 
-from . import inbox, peer, report, scene, send, start, wake
+from . import guard, inbox, peer, report, scene, send, start, wake
 from .sizes import CI, FULL
 
 # The inbox is last: its million messages keep the disk busy for a while after they are there.
-MEASUREMENTS = {"send": send, "wake": wake, "start": start, "peer": peer, "inbox": inbox}
+MEASUREMENTS = {"send": send, "wake": wake, "start": start, "peer": peer, "guard": guard, "inbox": inbox}
 
 
 def main(argv: list[str]) -> int:
