@@ -39,8 +39,11 @@ class Hold(Kept):
             raise holding.lost(", ".join(set(self.paths) - set(answer["paths"])))
 
     def release(self, reason: str = "") -> None:
-        self._call("release", {"ids": [self.id], "reason": reason})
+        answer = self._call("release", {"ids": [self.id], "reason": reason})
         self.finish()
+        if len(answer["released"]) < len(self.paths):
+            self.lost = holding.lost(self.what)
+            raise self.lost
 
     def give_back(self, reason: str) -> object:
         return self.release("" if reason == "left unfinished" else reason)
@@ -65,7 +68,8 @@ def obtain(
     if asked["state"] == holding.HELD:
         return Granted(asked, start)
     try:
-        granted = _in_line(client, caller, asked, start + (wait_s or 0) - time.monotonic(), poll_s)
+        often = min(poll_s, asked["placeMs"] / 3000)  # a place in line is kept by looking
+        granted = _in_line(client, caller, asked, start + (wait_s or 0) - time.monotonic(), often)
     except BaseException:
         with suppress(errors.RookError):
             _leave_line(client, caller, asked)

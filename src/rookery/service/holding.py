@@ -330,7 +330,8 @@ def answer(tx: Tx, agent: Row, rows: Sequence[Row], others: Sequence[Row] = ()) 
     return {
         "id": first["request"], "state": first["state"], "agent": agent["name"], "kind": first["kind"],
         "paths": [row["pattern"] for row in rows], "mode": first["mode"], "reason": first["reason"],
-        "ttlMs": first["ttl_ms"], "expiresAt": tx.shown(first["expires_at"]),
+        "ttlMs": first["ttl_ms"], "placeMs": tx.settings.ms("guard.waiter_s"),
+        "expiresAt": tx.shown(first["expires_at"]),
         "others": [other(tx, row).as_dict() for row in others[:20]],
         "waiting": _who_waits(tx, agent, rows) if first["state"] == holding.HELD else [],
     }  # fmt: skip
