@@ -72,6 +72,12 @@ class Line:
     def live(self) -> list[Thing]:
         return [thing for thing in self.things if self.is_live(thing)]
 
+    def ends(self, thing: Thing) -> int:
+        """When it ends if nothing more is heard: what is over and goes on is given another while."""
+        if thing.waiting or thing.until > self.now:
+            return thing.until
+        return min(self.now + thing.ttl, thing.renewed + EXTENSIONS * thing.ttl)
+
     def near(self, what: str) -> list[Thing]:
         if what in CAPACITY:
             return [thing for thing in self.things if thing.what == what]

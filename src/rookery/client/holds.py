@@ -34,6 +34,12 @@ class Hold(Kept):
     def renewal(self) -> tuple[str, dict[str, Any]]:
         return "hold.renew", {"id": self.id}
 
+    def _learn(self, error: errors.RookError) -> None:
+        """The ledger has forgotten what it was; this process has not."""
+        super()._learn(error)
+        if self.lost is error:
+            self.lost = holding.lost(self.what)
+
     def renewed(self, answer: Any) -> None:
         if len(answer["paths"]) < len(self.paths):
             raise holding.lost(", ".join(set(self.paths) - set(answer["paths"])))

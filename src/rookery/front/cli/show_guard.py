@@ -9,8 +9,6 @@ from rookery.core.text import one_line
 
 from .showing import new_table, say, short
 
-MODE = {"exclusive": "", "shared": "cyan"}
-
 
 def granted(result: dict[str, Any]) -> RenderableType:
     what = ", ".join(result["paths"])
@@ -41,17 +39,27 @@ def transferred(result: dict[str, Any]) -> RenderableType:
 def reservations(result: dict[str, Any]) -> RenderableType:
     if not result["reservations"]:
         return say("Nothing is reserved. ", ("`rook reserve PATH` keeps a file for you.", "dim"))
-    shown = new_table("path", "who", "mode", "state", "until", "reason", "where")
+    shown = new_table("path", "who", "how", "until", "reason", "where")
     for row in result["reservations"]:
-        where = " ".join(filter(None, (row["branch"], row["cwd"])))
         why = row["reason"] if not row["task"] else f"{row['task']} {row['reason']}"
-        shown.add_row(
-            Text(one_line(row["path"], 60), "bold"), row["agent"], Text(row["mode"], MODE[row["mode"]]),
-            Text(row["state"], "yellow" if row["state"] == "waiting" else ""), short(row["expiresAt"]),
-            one_line(why, 50), Text(one_line(where, 60), "dim"),
-        )  # fmt: skip
+        where = " ".join(filter(None, (row["branch"], row["cwd"])))
+        path, told = Text(one_line(row["path"], 60), "bold"), one_line(why, 40)
+        shown.add_row(path, row["agent"], _how(row), short(row["expiresAt"]), told, Text(one_line(where, 40), "dim"))
+    whole = [_longest(result, key, most) for key, most in (("path", 40), ("agent", 24), ("reason", 24))]
+    for column, least in zip(shown.columns, (*whole[:2], 7, 12, whole[2], 0), strict=True):
+        column.min_width = least  # what one acts on is not cut
     more = [Text("More: --limit, or name a path.", "dim")] if result["more"] else []
     return Group(shown, *more)
+
+
+def _how(row: dict[str, Any]) -> Text:
+    if row["state"] == "waiting":
+        return Text("waiting", "yellow")
+    return Text("shared", "cyan") if row["mode"] == "shared" else Text("held")
+
+
+def _longest(result: dict[str, Any], key: str, most: int) -> int:
+    return min(most, max(len(row[key]) for row in result["reservations"]))
 
 
 def slots(result: dict[str, Any]) -> RenderableType:
