@@ -103,6 +103,13 @@ class GuardMachine(RuleBasedStateMachine):
         self.stage.clock.pass_time(ms)
         self.tick()
 
+    @precondition(lambda self: self.line.live())
+    @rule(data=st.data(), leases=st.sampled_from([1, 2, 11, 12]), less=st.sampled_from([0, 1]))
+    def pass_leases(self, data: st.DataObject, leases: int, less: int) -> None:
+        """Half of some lease, or all of it, or six of them: where something may end."""
+        thing = data.draw(st.sampled_from(self.line.live()))
+        self.pass_time(leases * thing.ttl // 2 - less)
+
     @rule()
     def sweep(self) -> None:
         self.stage.call("sweep")
@@ -135,10 +142,32 @@ class GuardMachine(RuleBasedStateMachine):
     def take_slot(self, name: str, slot: str, ttl: int, wait: bool) -> None:
         self.ask("slot.take", name, [slot], "exclusive", ttl, wait, name=slot)
 
+    @precondition(lambda self: self.line.live())
+    @rule(data=st.data(), mode=modes, ttl=ttls)
+    def stand_in_line(self, data: st.DataObject, mode: str, ttl: int) -> None:
+        """For something that someone has."""
+        thing = data.draw(st.sampled_from(self.line.live()))
+        name = data.draw(names)
+        if thing.is_slot:
+            self.ask("slot.take", name, [thing.what], "exclusive", ttl, True, name=thing.what)
+        else:
+            self.reserve(name, [thing.what], mode, ttl, True)
+
+    def in_line(self) -> list[tuple[str, str, str]]:
+        waiting = {thing.request for thing in self.line.things if thing.waiting}
+        return [each for each in self.asked if each[1] in waiting]
+
+    @precondition(lambda self: self.in_line())
+    @rule(data=st.data())
+    def take_in_line(self, data: st.DataObject) -> None:
+        self.take_one(*data.draw(st.sampled_from(self.in_line())))
+
     @precondition(lambda self: self.asked)
     @rule(data=st.data())
     def take(self, data: st.DataObject) -> None:
-        name, request, id = data.draw(st.sampled_from(self.asked[-8:]))
+        self.take_one(*data.draw(st.sampled_from(self.asked[-8:])))
+
+    def take_one(self, name: str, request: str, id: str) -> None:
         both = self.same(lambda: self.stage.call("hold.take", name, id=id), lambda line: line.take(name, request))
         if both:
             assert both[0]["state"] == both[1]
@@ -224,7 +253,7 @@ def test_the_guard_is_what_the_model_says(store: SqliteStore, clock: FakeClock) 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_guard_is_what_the_model_says_at_length(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=150, stateful_step_count=60))
+    run(store, clock, settings(max_examples=100, stateful_step_count=60))
 
 
 # -- controls: a spoilt law or statement is found ----------------------------------------------------------------------
@@ -243,7 +272,7 @@ STATEMENTS = [
     ("reservations_below", "root >= :low", "root > :high"),
     ("extend_hold", "expires_at = :until", "expires_at = :until + 60000"),
 ]
-HUNTING = settings(max_examples=200, stateful_step_count=50, phases=[Phase.generate], database=None)
+HUNTING = settings(max_examples=300, stateful_step_count=50, phases=[Phase.generate], database=None)
 FOUND = (AssertionError, RookError, pytest.fail.Exception)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rookery.core import errors
+from rookery.core import errors, feed
 from tests.support.chores import add, claim, done, stop
 from tests.support.stage import MINUTE, SECOND, Build, Stage
 
@@ -526,3 +526,24 @@ def test_looking_writes_nothing(stage: Stage) -> None:
     stage.call("can-write", "cat", paths=["src/x"])
     stage.call("hold.look", "bob", id=id)
     assert stage.rows() == before
+
+
+def test_every_event_of_the_guard_has_a_known_type(stage: Stage) -> None:
+    reserve(stage, "ada", "src/")
+    wait(stage, "bob", "src/")
+    stage.call("transfer", "ada", to="cat", all=True)
+    stage.call("slot.set", name="one", capacity=2)
+    for _ in range(2):
+        stage.call("slot.take", "ada", name="one")
+    stage.call("slot.take", "bob", name="one", wait=True)
+    stage.call("slot.give", "ada", name="one")
+    stop(stage, "ada", "dead")
+    stop(stage, "cat", "dead")
+    stage.call("sweep")
+    written = {event["type"] for event in stage.events()}
+    assert written <= {*feed.FEED, *feed.GUARD_MORE, *feed.LEDGER}
+    assert {"reserve", "reserve.wait", "reserve.transfer", "reserve.lapsed", "slot.set", "slot.take", "slot.wait",
+            "slot.give", "slot.lapsed"} <= written  # fmt: skip
+    shown = {event["type"] for event in stage.call("feed")["events"]}
+    assert {"reserve", "reserve.lapsed", "slot.take"} <= shown
+    assert not {"reserve.wait", "slot.set"} & shown, "too fine for people"
