@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rookery.core.errors import BadInput
@@ -186,3 +186,35 @@ def test_resolving_again_changes_nothing(ground: Path, parts: list[str]) -> None
         return
     assert unicodedata.is_normalized("NFC", once)
     assert resolve.logical(once, str(ground), str(ground)) == once
+
+
+NAMES = ("src", "a.py", "out", "back", "loop", "far", "", ".", "..", "new", "/", "caf\u00e9", "src/a.py")
+
+
+@pytest.fixture(scope="module")
+def tangled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("tangled")
+    root = base / "root"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("")
+    (base / "elsewhere").mkdir()
+    (root / "out").symlink_to(base / "elsewhere")
+    (root / "far").symlink_to("/")
+    (root / "src" / "back").symlink_to("..")
+    (root / "loop").symlink_to("loop")
+    (base / "by-link").symlink_to(root)
+    return base / "by-link"
+
+
+@settings(deadline=None)
+@given(names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=6))
+def test_the_quick_way_and_the_thorough_one_agree(tangled: Path, names: list[str]) -> None:
+    """From the top of the workspace plain names are not followed one by one; spelled otherwise, they are."""
+
+    def found(cwd: str) -> str:
+        try:
+            return resolve.logical("/".join(names), cwd, str(tangled))
+        except BadInput as error:
+            return error.code
+
+    assert found(str(tangled)) == found(f"{tangled}/.")

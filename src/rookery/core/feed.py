@@ -27,6 +27,8 @@ TASKS_MORE = (
 
 # The guard besides `reserve` and `release`.
 GUARD_MORE = ("reserve.lapsed", "reserve.transfer", "slot.take", "slot.give", "slot.lapsed")
+# What was decided about the team, and what it may still use.
+TEAM = ("team.set", "budget.set", "budget.near", "budget.spent")
 
 FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
 CREW = (*TASKS, *TASKS_MORE, *PLANNING)
@@ -34,15 +36,14 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "reserve.wait", "slot.wait", "slot.set",
-    "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
-    "imported",
+    "mail.expired", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
+    "escalation.open", "escalation.closed", "swept", "imported", "token.new", "token.revoked", "artifact",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    known = (*FEED, *TASKS_MORE, *GUARD_MORE)
+    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM)
     return known if crew_events else tuple(word for word in known if word not in CREW)
 
 
@@ -50,3 +51,8 @@ def concerns(actor: str, target: str, agent: str) -> bool:
     """Did this agent do it, or was it done to them?"""
     key = names.key(agent)
     return key in (names.key(actor), *(names.key(part.strip()) for part in target.split(",")))
+
+
+def plain(type: str) -> str:
+    """A type as seed 002 writes it: task_assigned."""
+    return type.replace(".", "_").replace("-", "_")

@@ -12,6 +12,8 @@ another path; on a disk that keeps NFC and NFD apart, two names that look alike 
 """
 
 import os
+import stat
+from functools import lru_cache
 
 from rookery.core.errors import BadInput
 from rookery.core.text import composed, quoted
@@ -24,13 +26,15 @@ def logical(path: str, cwd: str, workspace: str, *, fold: bool | None = None) ->
     """The file that `path` means in `cwd`, relative to the workspace ("." for that itself). It need not exist."""
     if not path.strip():
         raise BadInput("An empty path names nothing.", "`.` is the folder you are in.", code="BAD_PATH")
-    root, real = _real(workspace, path), _real(os.path.join(cwd, path), path)
+    root = _top(workspace)
+    plain = cwd == workspace and _is_plain(root, path)
+    real = os.path.join(root, path) if plain else _real(os.path.join(cwd, path), path)
     if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
         raise BadInput(
             f"{quoted(path)} lies outside the workspace.", f"The workspace is {workspace}.", code=OUTSIDE, path=path
         )
-    spelled = composed(os.path.relpath(real, root))
-    return composed(spelled.casefold()) if (ignores_case(root) if fold is None else fold) else spelled
+    spelled = composed(real[len(root.rstrip(os.sep)) + 1 :] or WORKSPACE)
+    return composed(spelled.casefold()) if (_folds(root) if fold is None else fold) else spelled
 
 
 def pattern(written: str, cwd: str, workspace: str, *, fold: bool | None = None) -> str:
@@ -43,12 +47,23 @@ def pattern(written: str, cwd: str, workspace: str, *, fold: bool | None = None)
     names = written.split("/")
     wild = next((i for i, name in enumerate(names) if "*" in name or "?" in name), len(names))
     head, rest = "/".join(names[:wild]), "/".join(names[wild:])
-    folds = ignores_case(workspace) if fold is None else fold
-    found = logical(head or ("/" if wild else "."), cwd, workspace, fold=folds)
+    folds = _folds(workspace) if fold is None else fold
+    found = logical(head.rstrip("/") or ("/" if wild else "."), cwd, workspace, fold=folds)
     if not rest:
         return f"{found}/" if written.endswith("/") and found != WORKSPACE else found
     tail = composed(composed(rest).casefold()) if folds else composed(rest)
     return tail if found == WORKSPACE else f"{found}/{tail}"
+
+
+@lru_cache(256)
+def _top(workspace: str) -> str:
+    """Looked up once: if the way to the workspace is changed later, what was inside is outside, which is refused."""
+    return _real(workspace, workspace)
+
+
+@lru_cache(256)
+def _folds(folder: str) -> bool:
+    return ignores_case(folder)  # a disk does not change its mind
 
 
 def ignores_case(folder: str) -> bool:
@@ -65,6 +80,21 @@ def ignores_case(folder: str) -> bool:
 
 def _has_case(name: str) -> bool:
     return name.swapcase() != name
+
+
+def _is_plain(root: str, path: str) -> bool:
+    """Names one below the other, none of them a symlink: the path is what it says. (The usual case, and quick.)"""
+    here = root
+    for name in path.split(os.sep):
+        if name in ("", os.curdir, os.pardir) or "\0" in name:
+            return False
+        here = f"{here}{os.sep}{name}"
+        try:
+            if stat.S_ISLNK(os.lstat(here).st_mode):
+                return False
+        except OSError:
+            continue  # not there, or not to be looked at: `realpath` takes the name as it is, too
+    return True
 
 
 def _real(path: str, shown: str) -> str:

@@ -4,6 +4,7 @@ May touch: its `Tx` and nothing else, so that it can be run again. Rules come fr
 store. Invariant: a verb either changes the rows and appends the events that tell of it, or raises and leaves nothing.
 
     verbs.py    the table of verbs: every door is drawn from it
+    admission.py who may, by the table and by a token       tokens.py   tokens of agents and readers
     tx.py       what a verb is given: the transaction, the clock, who calls, the settings
     mesh.py     join, leave, rename, status      presence.py  who, whois
     post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search
@@ -14,5 +15,8 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     reserving.py reserve, release, transfer      slots.py     take, give, list, set
     holding.py  what both share: the line, lapses resources.py the paths of a claim
     nearby.py   what is reserved near a path     guard.py     can-write
+    teams.py    what a team is                   budget.py    what it used, and may use
+    limits.py   asked before a claim or a send
+    artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     escalation.py, feed.py, upkeep.py (sweep, health, stats), exchange.py (export, import)
 """

@@ -48,7 +48,7 @@ def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
     if here:
         return _held(tx, path, here[0])
     warning = {"warning": _warning(tx, path, there[0])} if there else {}
-    if not tx.settings["guard.strict"]:
+    if not tx.is_strict():
         return {"path": path, "allow": True, "reason": "nobody else holds it"} | warning
     if mine:
         return {"path": path, "allow": True, "reason": "covered by your lease"} | warning

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from rookery.core import errors, presence, text, times
 from rookery.store.port import Row
 
-from . import held
+from . import held, limits
 from .tx import Tx
 from .verbs import Arg
 
@@ -35,6 +35,8 @@ def claim(
         _take_from(tx, row)
         row = None
     if row is None:
+        if tx.is_limited():
+            limits.allow_claim(tx, me)
         other = tx.one("spec_claim_of", agent=me["id"])
         if other is not None:
             raise errors.Refused(
