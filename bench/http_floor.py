@@ -69,11 +69,12 @@ class Rows:
         self._all("claim_task", id=id, epoch=0, holder=self._agents[agent], session=None, ttl_ms=TTL_MS, at=now,
                   now=now)  # fmt: skip
         self._all("drop_task_reservations", task=id)
-        for pattern in json.loads(written):
+        for n, pattern in enumerate(json.loads(written)):
             self._all(
-                "new_reservation", id=f"res-{self._seq:012d}", pattern=pattern, root=pattern.rstrip("/"), task=id,
-                mode="exclusive", agent=self._agents[agent], session=None, epoch=1, reason=title, now=now, at=now,
-                expires_at=now + TTL_MS,
+                "new_reservation", id=f"{id}.1.{n}", kind="path", state="held", request="", turn=0, pattern=pattern,
+                root=pattern.rstrip("/"), mode="exclusive", agent=self._agents[agent], session=None, task=id, epoch=1,
+                reason=title, now=now, at=now, expires_at=now + TTL_MS, ttl_ms=0, bound=0, tree="", keeper_pid=None,
+                keeper_started="", keeper_boot="", keeper_host="",
             )  # fmt: skip
         self._event("task.start", agent, id, title, _told(agent, "in_progress", '"epoch":1,'), now)
         self._commit(now)
@@ -107,9 +108,8 @@ class Rows:
     # -- reads -------------------------------------------------------------------------------------------------
 
     def near(self, path: str, agent: str) -> list[tuple[Any, ...]]:
-        """What others have reserved on the way to a path and beneath it."""
-        found = [row for above in patterns.lineage(path) for row in self._all("reservations_at", root=above)]
-        return found + self._all("reservations_below", low=f"{path}/", high=f"{path}0")
+        """What others have reserved on the way to a path."""
+        return [row for above in patterns.lineage(path) for row in self._all("reservations_at", root=above)]
 
     def mail_after(self, cursor: int, limit: int, agent: str) -> list[dict[str, Any]]:
         events = self._all("notices_after", agent=self._agents[agent], cursor=cursor, limit=limit)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rookery.client.port import Client
     from rookery.client.queued import QueuedClient
     from rookery.core.ports import Clock, Shelf
+    from rookery.service.tx import WritePolicy
     from rookery.store.port import Store
     from rookery.wake.port import Bell
 
@@ -78,6 +79,7 @@ class House:
         self.chance = clock.SystemChance()
         self.directory = TeamDirectory(settings, where.root, cwd)
         self.host = process.host_name()
+        self.policies: Sequence[WritePolicy] = ()
 
     @property
     def shelf(self) -> "Shelf":
@@ -138,7 +140,7 @@ class House:
 
     def caller(self, agent: str | None = None, **more: Any) -> Caller:
         """A caller on this machine, in this folder."""
-        return Caller(agent=agent, host=self.host, boot=self.boot, cwd=self.cwd, **more)
+        return Caller(agent=agent, host=self.host, boot=self.boot, cwd=self.cwd, tree=self.places.root, **more)
 
     def close(self) -> None:
         if "store" in self.__dict__:

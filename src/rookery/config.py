@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from rookery.core import toml
 from rookery.core.errors import BadInput
-from rookery.settings import ENTRIES, MONEY, SECONDS, SETTINGS, Setting
+from rookery.settings import ENTRIES, MONEY, MOST_OF_A_SLOT, SECONDS, SETTINGS, Setting
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -212,6 +212,8 @@ def _is_kind(kind: str, value: Any) -> bool:
     if kind == "float":
         # Infinity and NaN are TOML numbers too, and no comparison with a limit would stop the latter.
         return isinstance(value, int) or (isinstance(value, float) and abs(value) < float("inf"))
+    if kind == "count":
+        return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_OF_A_SLOT
     if kind == "price":
         return _is_kind("float", value) and 0 <= value <= 1e9
     return isinstance(value, {"int": int, "bool": bool, "table": Mapping}[kind])
@@ -251,6 +253,7 @@ def _copy(value: Any) -> Any:
 _KINDS = {
     "str": "a string",
     "int": "a whole number",
+    "count": f"a whole number from 1 to {MOST_OF_A_SLOT}",
     "float": "a number",
     "bool": "true or false",
     "list": "a list of strings",

@@ -156,10 +156,15 @@ def _ask() -> int | None:
 
 def runs_alone(argv: "list[str]") -> bool:
     """Is this a command for a process of its own? If in doubt, yes: that is always right, only slower."""
-    if any(word == "--follow" or (word[:1] == "-" != word[1:2] and "f" in word) for word in argv):  # -f, -nf ...
+    if any(_takes_long(word) for word in argv):
         return True
     words = _command(argv)
     return " ".join(words[:1]) in ALONE or " ".join(words) in ALONE
+
+
+def _takes_long(word: str) -> bool:
+    """An option with which a command follows what happens (-f, -nf ...) or waits for its turn."""
+    return word in ("--follow", "--wait") or word[:7] == "--wait=" or (word[:1] == "-" != word[1:2] and "f" in word)
 
 
 def _command(argv: "list[str]") -> "list[str]":

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 YEAR_S = 365 * 86_400
 SECONDS = "seconds"
 MONEY = "in budget.currency"
+MOST_OF_A_SLOT = 10_000
 
 
 class Setting(NamedTuple):
@@ -81,6 +82,12 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("tasks.ttl_high_s", 86_400, 1, YEAR_S, "The longest lease that may be asked for."),
     _count("tasks.attempts", 5, "attempts", 1, 1_000, "So many setbacks block a task, and its owner is asked."),
     _switch("guard.strict", False, "Only what a lease of yours covers may be written."),
+    _choice("guard.worktrees", "warn", "warn enforce off",
+            "What a reservation means to whoever works in another worktree of the repository."),
+    _seconds("guard.ttl_s", 600, 1, YEAR_S, "Lease of a reservation or slot when none is asked for."),
+    _seconds("guard.ttl_low_s", 1, 0.001, YEAR_S, "The shortest such lease that may be asked for."),
+    _seconds("guard.ttl_high_s", 86_400, 1, YEAR_S, "The longest such lease that may be asked for."),
+    _seconds("guard.waiter_s", 10, 0.1, 3600, "A place in line is lost when nothing is heard for this long."),
     _choice("guard.opaque", "check", "check ask deny allow",
             "A command that does not tell what it writes: looked after, left to a person, refused, or let be."),
     _choice("guard.outside", "strict", "strict deny allow",
@@ -113,6 +120,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
     _list("group_folders", ["swarms/{group}/agents"],
           "Folders whose Markdown files name a group's members; {group} stands for the group."),
+    Setting("slots", "table", {}, "", "Things of which there are several: name = how many. Others are there once."),
     Setting("agents", "table", {}, "", 'Agents known before they join: name = { role = "...", model = "..." }.'),
     Setting("templates", "table", {}, "", "Forms for handoffs: name = { help, needs, presets, tags }."),
 )  # fmt: skip
@@ -120,6 +128,7 @@ SETTINGS: tuple[Setting, ...] = (
 # What an entry of a table setting is: a kind, or its own keys with their kinds.
 ENTRIES: dict[str, str | dict[str, str]] = {
     "groups": "list",
+    "slots": "count",
     "agents": {"role": "str", "model": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
     "prices": {"input": "price", "output": "price"},

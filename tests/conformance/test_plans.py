@@ -19,7 +19,7 @@ WHOLE_TEAM = {
     "spec_claims", "stuck_candidates", "team_agents", "thread_people", "tokens_of_team",
 }  # fmt: skip
 LARGE = {
-    "deliveries", "events", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
+    "deliveries", "events", "holds", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
     "task_deps", "task_log", "tasks", "tokens", "usage", "usage_meters",
 }  # fmt: skip
 WALK = re.compile(r"^(SCAN \w+|SEARCH \w+ .*\(team=\?\))")

@@ -112,7 +112,7 @@ def test_another_store_is_refused_even_if_it_is_asked_for(host: Host, room: Room
     assert not (room.folder / "other.db").exists()
 
 
-@pytest.mark.parametrize("argv", [["wait"], ["feed", "-f"], ["up"]], ids=" ".join)
+@pytest.mark.parametrize("argv", [["wait"], ["feed", "-f"], ["up"], ["reserve", "src", "--wait", "1"]], ids=" ".join)
 def test_what_runs_alone_is_refused_even_if_it_is_asked_for(host: Host, room: Room, argv: list[str]):
     with knocking(room.home) as line:
         room.asked(line, *argv, "--json")

@@ -78,6 +78,18 @@ STEPS = (
     Step("thread tail nothing"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"),
+    # files and slots
+    Step(f"{ADA} reserve src/io/ docs/*.md -m writing"), Step(f"{ADA} reserve src/io/ --json"),
+    Step(f"{BOB} reserve src/io/x.py"), Step(f"{BOB} reserve src/io/x.py --json"), Step(f"{BOB} can-write src/io/x.py"),
+    Step(f"{BOB} can-write docs/a.md src/io/x.py --json"), Step("reserve"), Step(f"{ADA} reserve ../outside"),
+    Step(f"{ADA} reserve a --ttl 0"), Step(f"{ADA} reserve a --ttl soon"), Step("reservations"),
+    Step("reservations --json"), Step("reservations src/io/x.py --agent ada"), Step("reservations -n 0"),
+    Step(f"{ADA} transfer bob src/io/ --done half --json"), Step(f"{ADA} transfer bob src/io/"),
+    Step(f"{BOB} release src/io/"), Step(f"{BOB} release src/io/ --json"), Step(f"{ADA} release --all"),
+    Step(f"{ADA} release docs/ --force"), Step("release docs/ --force"), Step(f"{ADA} release"),
+    Step("slot list"), Step("slot set build 2"), Step(f"{ADA} slot set build 9"), Step("slot set build -- -1"),
+    Step("slot list build --json"), Step("slot list", terminal=True), Step(f"{ADA} slot give build"),
+    Step("slot give no!pe --json"),
     # the team, its tokens and its budget
     Step("team show"), Step("team show --json"), Step("token list"), Step("token new"),
     Step("token new --agent no/pe/x"),

@@ -128,7 +128,10 @@ def test_h24_a_file_has_one_name_in_all_worktrees(stand: Stand, tmp_path: Path) 
     here, there = stand(main), stand(tmp_path / "side")
     take(here, "ada", str(main / "src"))
     there.join("bob")
-    assert not may_write(there, "bob", str(tmp_path / "side" / "src" / "x.py"))["allow"]
+    seen = may_write(there, "bob", str(tmp_path / "side" / "src" / "x.py"))
+    assert "held by ada" in seen["warnings"][0], (
+        "in another worktree it is a warning, unless guard.worktrees says otherwise"
+    )
     assert refused(there, "bob", "./src/x.py") == "RESOURCE_HELD"
 
 

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rookery.core.errors import BadInput
-from rookery.core.patterns import Pattern, covers, lineage, overlap, parse, root, witness
+from rookery.core.patterns import Pattern, covers, lineage, overlap, parse, root, within, witness
 
 # --- the reference: a regular expression over a path written as /name/name --------------------------------------------
 
@@ -130,6 +130,33 @@ def test_a_path_under_both_is_an_overlap(a: Pattern, b: Pattern, path: str) -> N
     for fold in (False, True):
         if covers(a, path, fold=fold) and covers(b, path, fold=fold):
             assert overlap(a, b, fold=fold)
+
+
+@given(patterns, patterns, paths)
+def test_what_lies_within_is_covered(a: Pattern, b: Pattern, path: str) -> None:
+    if within(a, b) and covers(a, path):
+        assert covers(b, path)
+
+
+def test_within_never_invents_a_pair_of_short_paths() -> None:
+    texts = ["/".join(row) for row in rows(["a", "*", "**", "a*"], 3)]
+    world = ["/".join(row) for row in rows(["a", "ab", "b"], 4)]
+    masks = {text: mask(text, world) for text in texts}
+    found = 0
+    for one, other in product(texts, texts):
+        if within(parse(one), parse(other)):
+            found += 1
+            assert masks[one] & ~masks[other] == 0, (one, other)
+    assert found > len(texts), "more than each in itself"
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "expected"),
+    [("src/x.py", "src/", True), ("src/*.py", "src", True), ("src/a/**", "src/**", True), ("src/x", "src/x", True),
+     (".", "src/", False), ("src/", "src/x.py", False), ("src/x.py", "src/*.py", False), ("src/a", "**", True)],
+)  # fmt: skip
+def test_within(inner: str, outer: str, expected: bool) -> None:
+    assert within(parse(inner), parse(outer)) is expected
 
 
 @given(patterns)

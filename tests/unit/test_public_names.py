@@ -31,21 +31,23 @@ VERBS = words("""
     task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel task.unblock
     task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
     plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
-    thread.search thread.link artifacts artifacts.add artifacts.show can-write team.list team.show team.new team.set
+    thread.search thread.link artifacts artifacts.add artifacts.show
+    reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
+    hold.look hold.take hold.renew team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle export_mail import_mail
 """)
 
 READS = words("""
     who whois escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
-    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show can-write team.list team.show
-    token.list budget notices feed events health stats due export_mail
+    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show reservations can-write slot.list
+    hold.look team.list team.show token.list budget notices feed events health stats due export_mail
 """)
 
 HANDLES = {
     "Team": "join agent call who feed follow close",
     "Agent": """call send broadcast handoff escalate inbox read ack reply archive pending search wait status rename
-        leave""",
+        leave claim claim_next reserve slot""",
     "Message": "read ack reply",
 }
 FIELDS = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rookery.core import errors, patterns
-from rookery.service import held
+from rookery.service import resources
 from rookery.service.tx import Tx
 from rookery.store.port import Transaction
 from rookery.store.sqlite import SqliteTransaction
@@ -766,7 +766,7 @@ def test_looking_at_paths_writes_nothing(stage: Stage, state: str, monkeypatch: 
     def held_by() -> str | None:
         def ask(db: Transaction) -> str | None:
             tx = Tx(db, stage.caller("bob"), stage)
-            other = held.conflict(tx, patterns.parse("src/x.py"), tx.me()["id"])
+            other = resources.conflict(tx, patterns.parse("src/x.py"), tx.me()["id"])
             return other["name"] if other else None
 
         return stage.store.read(stage.team, ask)

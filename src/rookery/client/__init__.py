@@ -7,4 +7,5 @@ rings after it.
     local.py    the verbs in this process   queued.py   the same for a resident process: batches, quick reads
     http.py     the verbs of a daemon       placed.py   paths among the arguments, resolved where the caller stands
     waiting.py  wait for mail, follow the log            handles.py  Team, Agent, Message, Receipt
+    leases.py   what is held and renewed: a task         holds.py    a reservation or slot, and the wait for it
 """

@@ -8,6 +8,7 @@ from typing import Any
 from rookery.core.caller import Caller
 
 from . import waiting
+from .holds import Hold, obtain
 from .leases import Lease, keep
 from .port import Client
 
@@ -167,6 +168,28 @@ class Agent:
         lease = Lease(self.team.client, self._caller, claimed, claimed["ttlMs"], asked_at)
         return keep(lease, self.team.another)
 
+    def reserve(
+        self,
+        *paths: str,
+        shared: bool = False,
+        reason: str = "",
+        ttl_ms: int | None = None,
+        wait: float | None = None,
+    ) -> Hold:
+        """Keep paths for yourself (or shared). As a block it is renewed while the block runs, and given back after it;
+        `wait` is how many seconds to stand in line where others hold them."""
+        args = {"paths": list(paths), "shared": shared, "reason": reason, "ttl_ms": ttl_ms}
+        return self._hold("reserve", args, wait)
+
+    def slot(self, name: str, *, reason: str = "", ttl_ms: int | None = None, wait: float | None = None) -> Hold:
+        """One of a limited thing, as a block or until it is released."""
+        return self._hold("slot.take", {"name": name, "reason": reason, "ttl_ms": ttl_ms}, wait)
+
+    def _hold(self, verb: str, args: dict[str, Any], wait: float | None) -> Hold:
+        caller = self._caller._replace(process=self.team.process)
+        granted = obtain(self.team.client, caller, verb, {**args, "bound": True}, wait_s=wait, poll_s=self.team.poll_s)
+        return keep(Hold(self.team.client, caller, granted), self.team.another)
+
     def rename(self, name: str) -> None:
         self.name = self.call("rename", name=name)["name"]
 
@@ -193,7 +216,7 @@ class Team:
         self.name = client.team
         self.poll_s = poll_s
         self._caller = caller
-        self._process = process
+        self.process = process
 
     def __repr__(self) -> str:
         return f"<Team {self.name}>"
@@ -206,7 +229,7 @@ class Team:
 
     def join(self, name: str = "", *, takeover: bool = False, **more: Any) -> Agent:
         """Take a name. A second live holder is refused unless `takeover`; whoever is put out gets SessionFenced."""
-        caller = self._caller._replace(process=self._process)
+        caller = self._caller._replace(process=self.process)
         args = {"name": name, "takeover": takeover, "branch": self._branch, **more}
         joined = self.client.call("join", args, caller)
         mine = self._caller._replace(agent=joined["name"], session=joined["session"])

@@ -1,4 +1,5 @@
-"""A held task in Python: renewed in the background while it is held, and honest about having lost it.
+"""What a program holds: a task here, a reservation or slot in holds.py. Renewed in the background while it is held,
+and honest about having lost it.
 
 One daemon thread per process renews every lease of the process at a third of its TTL, on a connection of its own, so
 that a slow call elsewhere never costs a lease. A lease is trusted no longer than the moment the request was *started*
@@ -9,7 +10,8 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, Self, TypeVar
 
 from rookery.core import errors
 from rookery.core.caller import Caller
@@ -17,65 +19,53 @@ from rookery.core.caller import Caller
 from .port import Client
 
 Another = Callable[[], Client]
+K = TypeVar("K", bound="Kept")
 
 
-class Lease:
-    def __init__(self, client: Client, caller: Caller, claimed: dict[str, Any], ttl_ms: int, asked_at: float) -> None:
-        self.task_id: str = claimed["taskId"]
-        self.task: dict[str, Any] = claimed["task"]
-        self.epoch: int = claimed["lease"]["epoch"]
+class Kept:
+    """Something with a lease, that the background renews: what it is, `renewal` and `give_back` say."""
+
+    what = "it"
+
+    def __init__(self, client: Client, caller: Caller, ttl_ms: int, asked_at: float) -> None:
         self.ttl_s = ttl_ms / 1000
         self.lost: errors.RookError | None = None
         self.finished = False
         self.trusted_until = asked_at + self.ttl_s
+        self.on_lost: Callable[[], None] | None = None  # called by the background, once
         self._client = client
         self._caller = caller
 
-    def __repr__(self) -> str:
-        return f"<Lease {self.task_id} epoch {self.epoch}{' lost' if self.lost else ''}>"
+    def renewal(self) -> tuple[str, dict[str, Any]]:
+        """The verb that renews it, and its arguments but `ttl_ms`."""
+        raise NotImplementedError
 
-    # -- what a holder does ------------------------------------------------------------------------------------------
+    def give_back(self, reason: str) -> object:
+        raise NotImplementedError
 
     def renew(self, ttl_ms: int | None = None) -> None:
         self.check()
         self._renew_on(self._client, ttl_ms)
 
-    def progress(self, said: str) -> None:
-        self._call("task.progress", said=said)
-
-    def complete(self, summary: str = "", evidence: list[str] | dict[str, Any] | None = None) -> dict[str, Any]:
-        shown = evidence if isinstance(evidence, dict) else {"evidence": list(evidence or [])}
-        return self._end("task.done", summary=summary, **shown)
-
-    def fail(self, reason: str) -> dict[str, Any]:
-        return self._end("task.fail", reason=reason)
-
-    def block(self, reason: str) -> dict[str, Any]:
-        return self._end("task.block", reason=reason)
-
-    def release(self, reason: str = "") -> dict[str, Any]:
-        return self._end("task.release", reason=reason)
-
-    def _end(self, verb: str, **args: Any) -> dict[str, Any]:
-        result = self._call(verb, **args)
-        self.finished = True
-        _renewer.forget(self)
-        return result
-
-    def _call(self, verb: str, **args: Any) -> dict[str, Any]:
-        self.check()
-        try:
-            return self._client.call(verb, {"id": self.task_id, "epoch": self.epoch, **args}, self._caller)
-        except errors.RookError as error:
-            self._learn(error)
-            raise
-
     def check(self) -> None:
         """Raise if the lease is lost, as far as is known or can be ruled out."""
         if self.lost is None and not self.finished and time.monotonic() >= self.trusted_until:
-            self.lost = errors.LeaseLost("The lease was not renewed in time.", "Stop: someone else may hold the task.")
+            hint = f"Stop: someone else may hold {self.what}."
+            self.lost = errors.LeaseLost("The lease was not renewed in time.", hint)
         if self.lost is not None:
             raise self.lost
+
+    def finish(self) -> None:
+        self.finished = True
+        _renewer.forget(self)
+
+    def _call(self, verb: str, args: dict[str, Any]) -> Any:
+        self.check()
+        try:
+            return self._client.call(verb, args, self._caller)
+        except errors.RookError as error:
+            self._learn(error)
+            raise
 
     # -- renewing ----------------------------------------------------------------------------------------------------
 
@@ -84,14 +74,18 @@ class Lease:
 
     def _renew_on(self, client: Client, ttl_ms: int | None = None) -> None:
         asked_at = time.monotonic()
-        args: dict[str, Any] = {"id": self.task_id, "epoch": self.epoch, "ttl_ms": ttl_ms or round(self.ttl_s * 1000)}
+        verb, args = self.renewal()
+        ttl = ttl_ms or round(self.ttl_s * 1000)
         try:
-            client.call("task.renew", args, self._caller)
+            self.renewed(client.call(verb, {**args, "ttl_ms": ttl}, self._caller))
         except errors.RookError as error:
             self._learn(error)
             raise
-        self.ttl_s = args["ttl_ms"] / 1000
+        self.ttl_s = ttl / 1000
         self.trusted_until = asked_at + self.ttl_s
+
+    def renewed(self, answer: Any) -> None:
+        """What the ledger said to a renewal; raises LeaseLost if not all of it is held any more."""
 
     def renew_quietly(self, client: Client) -> None:
         """For the background: a refusal is kept for the holder, an unreachable store is tried again."""
@@ -108,7 +102,7 @@ class Lease:
 
     # -- a block -----------------------------------------------------------------------------------------------------
 
-    def __enter__(self) -> "Lease":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
@@ -122,10 +116,57 @@ class Lease:
             return
         reason = f"{kind.__name__}: {error}"[:500] if kind else "left unfinished"
         try:
-            self.release(reason)
+            self.give_back(reason)
         except errors.RookError:
             if error is None:
                 raise
+
+
+class Lease(Kept):
+    """A task, held."""
+
+    what = "the task"
+
+    def __init__(self, client: Client, caller: Caller, claimed: dict[str, Any], ttl_ms: int, asked_at: float) -> None:
+        super().__init__(client, caller, ttl_ms, asked_at)
+        self.task_id: str = claimed["taskId"]
+        self.task: dict[str, Any] = claimed["task"]
+        self.epoch: int = claimed["lease"]["epoch"]
+
+    def __repr__(self) -> str:
+        return f"<Lease {self.task_id} epoch {self.epoch}{' lost' if self.lost else ''}>"
+
+    def renewal(self) -> tuple[str, dict[str, Any]]:
+        return "task.renew", {"id": self.task_id, "epoch": self.epoch}
+
+    def give_back(self, reason: str) -> object:
+        return self.release(reason)
+
+    # -- what a holder does ------------------------------------------------------------------------------------------
+
+    def progress(self, said: str) -> None:
+        self._under("task.progress", said=said)
+
+    def complete(self, summary: str = "", evidence: list[str] | dict[str, Any] | None = None) -> dict[str, Any]:
+        shown = evidence if isinstance(evidence, dict) else {"evidence": list(evidence or [])}
+        return self._end("task.done", summary=summary, **shown)
+
+    def fail(self, reason: str) -> dict[str, Any]:
+        return self._end("task.fail", reason=reason)
+
+    def block(self, reason: str) -> dict[str, Any]:
+        return self._end("task.block", reason=reason)
+
+    def release(self, reason: str = "") -> dict[str, Any]:
+        return self._end("task.release", reason=reason)
+
+    def _end(self, verb: str, **args: Any) -> dict[str, Any]:
+        result = self._under(verb, **args)
+        self.finish()
+        return result
+
+    def _under(self, verb: str, **args: Any) -> dict[str, Any]:
+        return self._call(verb, {"id": self.task_id, "epoch": self.epoch, **args})
 
 
 class _Renewer:
@@ -136,12 +177,12 @@ class _Renewer:
 
     def start_anew(self) -> None:
         """After a fork too: the thread stayed behind, its lock may have been held, and the leases are the parent's."""
-        self._leases: dict[Lease, Another] = {}
+        self._leases: dict[Kept, Another] = {}
         self._changed = threading.Condition()
         self._runs = False
         self._clients: dict[Another, Client] = {}
 
-    def keep(self, lease: Lease, another: Another) -> None:
+    def keep(self, lease: Kept, another: Another) -> None:
         with self._changed:
             self._leases[lease] = another
             if not self._runs:
@@ -149,7 +190,7 @@ class _Renewer:
                 threading.Thread(target=self._run, name="rookery-leases", daemon=True).start()
             self._changed.notify()
 
-    def forget(self, lease: Lease) -> None:
+    def forget(self, lease: Kept) -> None:
         with self._changed:
             self._leases.pop(lease, None)
             self._changed.notify()
@@ -171,15 +212,20 @@ class _Renewer:
             for lease, another in ready:
                 self._renew(lease, another)
 
-    def _renew(self, lease: Lease, another: Another) -> None:
+    def _renew(self, lease: Kept, another: Another) -> None:
         try:
             if another not in self._clients:
                 self._clients[another] = another()
             lease.renew_quietly(self._clients[another])
         except errors.RookError:  # its store can not be opened just now
             pass
+        if lease.on_lost is not None and time.monotonic() >= lease.trusted_until:
+            with suppress(errors.LeaseLost):
+                lease.check()  # the store did not answer until it was too late
         if lease.lost is not None:
             self.forget(lease)
+            if lease.on_lost is not None:
+                lease.on_lost()
         elif lease.due_at() <= time.monotonic():  # not renewed: do not spin
             with self._changed:
                 self._changed.wait(min(1.0, lease.ttl_s / 6))
@@ -189,6 +235,6 @@ _renewer = _Renewer()
 os.register_at_fork(after_in_child=_renewer.start_anew)
 
 
-def keep(lease: Lease, another: Another) -> Lease:
+def keep(lease: K, another: Another) -> K:
     _renewer.keep(lease, another)
     return lease

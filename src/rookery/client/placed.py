@@ -26,8 +26,10 @@ class Ground(NamedTuple):
     workspace: str
 
     def path(self, written: str) -> str:
+        """A trailing slash is kept: it asks about a folder and everything beneath it."""
         try:
-            return resolve.logical(written, self.cwd, self.workspace)
+            found = resolve.logical(written, self.cwd, self.workspace)
+            return f"{found}/" if written.endswith("/") and found != resolve.WORKSPACE else found
         except errors.BadInput as error:
             if error.code != resolve.OUTSIDE:
                 raise
@@ -38,7 +40,7 @@ class Ground(NamedTuple):
 
     def document(self, written: str) -> str:
         """A file, inside or outside, or an address on the net."""
-        return self.path(written) if written.strip() and "://" not in written else written
+        return self.path(written.rstrip("/") or "/") if written.strip() and "://" not in written else written
 
 
 def placed(verb: str, args: Mapping[str, Any], ground: Ground) -> Mapping[str, Any]:

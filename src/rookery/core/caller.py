@@ -21,5 +21,6 @@ class Caller(NamedTuple):
     host: str = ""
     boot: str = ""
     cwd: str = ""
+    tree: str = ""  # the working tree it stands in: worktrees of one repository are one team and several trees
     open_addresses: bool = False  # an unknown valid name is created on first use (seeds 002 and 004)
     grant: Grant | None = None  # what a token proved, whatever else is said here; never taken from a caller's own word

@@ -25,6 +25,8 @@ TASKS_MORE = (
     "task.review",
 )
 
+# The guard besides `reserve` and `release`.
+GUARD_MORE = ("reserve.lapsed", "reserve.transfer", "slot.take", "slot.give", "slot.lapsed")
 # What was decided about the team, and what it may still use.
 TEAM = ("team.set", "budget.set", "budget.near", "budget.spent")
 
@@ -34,14 +36,15 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.handed", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "usage", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
-    "imported", "token.new", "token.revoked", "artifact",
+    "mail.expired", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
+    "escalation.open", "escalation.closed", "swept", "imported", "token.new", "token.revoked", "artifact",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    return (*FEED, *TASKS_MORE, *TEAM) if crew_events else (*(t for t in FEED if t not in CREW), *TEAM)
+    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM)
+    return known if crew_events else tuple(word for word in known if word not in CREW)
 
 
 def concerns(actor: str, target: str, agent: str) -> bool:

@@ -79,6 +79,14 @@ def witness(a: Pattern, b: Pattern, *, fold: bool = False) -> str | None:
     return None if names is None else "/".join(names) or "."
 
 
+def within(inner: Pattern, outer: Pattern) -> bool:
+    """Whether `outer` surely covers all that `inner` does. It may miss some such pairs, and never invents one:
+
+    what ends with `**` covers, with a path, everything beneath it, and a pattern lies beneath its root.
+    """
+    return inner.segments == outer.segments or (outer.segments[-1] == "**" and covers(outer, root(inner)))
+
+
 def root(pattern: Pattern) -> str:
     """The path before the first wildcard: everything the pattern covers is this path or lies beneath it."""
     names: list[str] = []

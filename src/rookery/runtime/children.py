@@ -2,11 +2,17 @@
 
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
 from rookery.core.errors import Refused
+
+# What is meant for a command that runs in our place. The terminal's own signals reach it without us.
+PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGQUIT)
+BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+NOT_FOUND, NOT_ALLOWED, BY_SIGNAL = 127, 126, 128  # exit codes as shells give them
 
 
 class Child:
@@ -36,6 +42,58 @@ class Child:
         if self.running():
             self._process.kill()
             self._process.communicate()
+
+
+class Foreground:
+    """A command in our place: our terminal, streams and process group, our signals, and its exit code as ours."""
+
+    def __init__(self, argv: Sequence[str], *, environ: Mapping[str, str], cwd: str) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        self._before = {number: signal.signal(number, self._pass_on) for number in PASSED_ON}
+        try:
+            self._process = subprocess.Popen(list(argv), env=dict(environ), cwd=cwd)
+        except OSError as error:
+            self._restore()
+            code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_ALLOWED
+            raise Refused(
+                f"{argv[0]} can not be run: {error.strerror}.", "Give a program and its arguments.", code="NOT_STARTED",
+                exit=code,
+            ) from error  # fmt: skip
+        self.pid = self._process.pid
+        for number in self._early:
+            self.send(number)
+
+    def _pass_on(self, number: int, _frame: object) -> None:
+        if number in BY_TERMINAL and _is_foreground():
+            return  # the terminal sent it to the whole group
+        self.send(number)
+
+    def send(self, number: int) -> None:
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)  # to one that has ended, nothing is sent
+
+    def finished(self) -> int:
+        """Its exit code, once it has one."""
+        assert self._process is not None
+        try:
+            code = self._process.wait()
+        finally:
+            self._restore()
+        return code if code >= 0 else BY_SIGNAL - code
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+def _is_foreground() -> bool:
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:  # no terminal
+        return False
 
 
 def run_module(module: str, *args: str, environ: Mapping[str, str], cwd: str) -> Child:

@@ -12,6 +12,9 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents
     held.py     what a claim holds               unlocking.py what one task's fate means for others
+    reserving.py reserve, release, transfer      slots.py     take, give, list, set
+    holding.py  what both share: the line, lapses resources.py the paths of a claim
+    nearby.py   what is reserved near a path     guard.py     can-write
     teams.py    what a team is                   budget.py    what it used, and may use
     limits.py   asked before a claim or a send
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them

@@ -1,17 +1,16 @@
-"""What a claim holds: leases and the paths that come with them. Shared by every verb that takes, keeps or ends one."""
+"""What a claim holds: its lease. Shared by every verb that takes, keeps or ends one."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from rookery.core import errors, mail, names, patterns, presence, tasks, text
+from rookery.core import errors, holding, mail, names, presence, tasks, text
 from rookery.store.port import Row
 
-from . import post
+from . import nearby, post
 from .recipients import Recipients
 from .tx import Tx
 
-MAX_EXTENSIONS = 6  # a lapsed lease whose holder still runs is extended up to so many times its TTL
+MAX_EXTENSIONS = holding.EXTENSIONS  # a lapsed lease whose holder still runs is extended up to so many times its TTL
 
 
 def hold_of(row: Row) -> tasks.Hold:
@@ -51,67 +50,6 @@ def session_of(agent: Row) -> str | None:
     return agent["session"] if agent["session"] and agent["ended_at"] is None else None
 
 
-# -- paths ---------------------------------------------------------------------------------------------------------
-
-
-def conflict(tx: Tx, pattern: patterns.Pattern, agent: int) -> Row | None:
-    """Someone else's live exclusive reservation that overlaps. It only looks, so that a read may ask."""
-    return next((row for row in _others(tx, pattern, agent) if holds(tx, row)), None)
-
-
-def _others(tx: Tx, pattern: patterns.Pattern, agent: int) -> list[Row]:
-    """What others reserved that overlaps, live or not. Roots narrow the search; core decides."""
-    root = patterns.root(pattern)
-    near = [row for above in patterns.lineage(root) for row in tx.all("reservations_at", root=above)]
-    low = f"{root}/" if root else ""
-    near += tx.all("reservations_below", low=low, high=f"{root}0" if root else "\U0010ffff")
-    return [row for row in near if row["agent"] != agent and patterns.overlap(pattern, patterns.parse(row["pattern"]))]
-
-
-def holds(tx: Tx, row: Row) -> bool:
-    """Does a reservation still keep others out? One that came with a claim lives exactly as long as the claim does."""
-    if row["task"]:
-        task = find(tx, row["task"])
-        return task["epoch"] == row["epoch"] and _stands(tx, task)
-    state = tx.liveness(row)
-    if row["expires_at"] > tx.now:
-        return state is not presence.Liveness.DEAD
-    limit = row["created_at"] + MAX_EXTENSIONS * (row["expires_at"] - row["created_at"])
-    return tx.now < limit and state is presence.Liveness.LIVE
-
-
-def take_paths(tx: Tx, task: Row, agent: Row, epoch: int, until: int) -> None:
-    """All of a task's resources or none; a conflict names its holder."""
-    for written in json.loads(task["resources"]):
-        pattern = patterns.parse(written)
-        others = _others(tx, pattern, agent["id"])
-        for row in others:
-            if row["task"]:  # whoever lost its paths has lost its task, and is told so
-                settle(tx, find(tx, row["task"]))
-        other = conflict(tx, pattern, agent["id"]) if others else None
-        if other is not None:
-            raise errors.Refused(
-                f"{written} is held by {other['name']} until {tx.shown(other['expires_at'])}"
-                + (f" ({text.one_line(other['reason'], 60)})." if other["reason"] else "."),
-                f"`rook send {other['name']}` to ask, or `rook task claim --next`.",
-                code="RESOURCE_HELD",
-            )
-        tx.run(
-            "new_reservation",
-            id=tx.new_id("res-"),
-            pattern=pattern.text,
-            root=patterns.root(pattern),
-            mode="exclusive",
-            agent=agent["id"],
-            session=session_of(agent),
-            task=task["id"],
-            epoch=epoch,
-            reason=task["title"][:120],
-            at=tx.wall,
-            expires_at=until,
-        )
-
-
 # -- lapsing -------------------------------------------------------------------------------------------------------
 
 
@@ -119,7 +57,7 @@ def settle(tx: Tx, row: Row) -> Row:
     """A task as it stands now: a lapsed lease is extended if its holder's process runs, otherwise written down."""
     if row["status"] != tasks.Status.IN_PROGRESS:
         return row
-    if _stands(tx, row):
+    if stands(tx, row):
         if row["lease_until"] > tx.now:
             return row
         extend(tx, row)
@@ -138,7 +76,7 @@ def settle_all(tx: Tx, limit: int) -> int:
 
 def extend(tx: Tx, row: Row) -> bool:
     """A lapsed lease goes on while its holder's process runs here, up to a limit after it was last renewed."""
-    if not _stands(tx, row):
+    if not stands(tx, row):
         return False
     until = min(tx.now + row["ttl_ms"], row["renewed_at"] + MAX_EXTENSIONS * row["ttl_ms"])
     tx.run("extend_lapsed", id=row["id"], epoch=row["epoch"], until=until)
@@ -146,7 +84,7 @@ def extend(tx: Tx, row: Row) -> bool:
     return True
 
 
-def _stands(tx: Tx, row: Row) -> bool:
+def stands(tx: Tx, row: Row) -> bool:
     """Is it held: by a lease that lives and whose holder is not dead, or one that would be extended?"""
     if row["status"] != tasks.Status.IN_PROGRESS:
         return False
@@ -154,11 +92,7 @@ def _stands(tx: Tx, row: Row) -> bool:
     if row["lease_until"] > tx.now:
         return state is not presence.Liveness.DEAD
     limit = row["renewed_at"] + MAX_EXTENSIONS * row["ttl_ms"]
-    return holder is not None and _is_local(tx, holder) and state is presence.Liveness.LIVE and tx.now < limit
-
-
-def _is_local(tx: Tx, session: Row) -> bool:
-    return session["pid"] is not None and session["boot"] == tx.world.boot and session["host"] == tx.world.host
+    return holder is not None and tx.is_local(holder) and state is presence.Liveness.LIVE and tx.now < limit
 
 
 def _holder(tx: Tx, row: Row) -> tuple[Row | None, presence.Liveness | None]:
@@ -176,7 +110,7 @@ def lapse(tx: Tx, row: Row, because: str) -> None:
     why = f"given up {row['attempts']} times" if last else ""
     if not tx.run("lapse_task", id=row["id"], epoch=row["epoch"], status=status, why=why):
         return
-    tx.run("drop_task_reservations", task=row["id"])
+    nearby.free_task(tx, row["id"])
     note(tx, row["id"], "lapse", "system", f"{row['holder_name']} lost it: {because}")
     tx.event("task.lapsed", "system", target=row["holder_name"], ref=row["id"], preview=f"{row['title']}: {because}")
     tell(
@@ -212,7 +146,9 @@ def note(tx: Tx, task: str, kind: str, by: str, said: str) -> int:
     return seq
 
 
-def tell(tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = "high") -> None:
+def tell(
+    tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = "high", tags: Sequence[str] = ("task",)
+) -> None:
     """Mail from the system itself; it costs nobody's budget."""
     wanted = dict.fromkeys(name for name in to if name and name != names.SYSTEM)
     rows = [row for row in (tx.find_agent(name) for name in wanted) if row is not None]
@@ -227,7 +163,7 @@ def tell(tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = 
         payload={},
         context={},
         attachments=[],
-        tags=["task"],
+        tags=list(tags),
         expires_at=None,
         asks=False,
         now=tx.now,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rookery.core import errors, patterns, tasks, text
 from rookery.store.port import Row
 
-from . import artifacts, held, limits, unlocking
+from . import artifacts, held, limits, nearby, resources, unlocking
 from . import tasks as cards_of
 from .tx import Tx
 from .verbs import Arg
@@ -75,7 +75,7 @@ def _first_free(tx: Tx, me: Row, plan: str, kind: str) -> Row | None:
 
 def _is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
     if written not in known:
-        known[written] = held.conflict(tx, patterns.parse(written), agent) is not None
+        known[written] = resources.conflict(tx, patterns.parse(written), agent) is not None
     return known[written]
 
 
@@ -99,8 +99,8 @@ def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
             "The task changed meanwhile.", code="TASK_NOT_CLAIMABLE"
         )
     epoch = task["epoch"] + 1
-    tx.run("drop_task_reservations", task=task["id"])
-    held.take_paths(tx, task, me, epoch, tx.now + ttl)
+    nearby.free_task(tx, task["id"])
+    resources.take_paths(tx, task, me, epoch, tx.now + ttl)
     tx.event("task.start", me["name"], ref=task["id"], preview=task["title"], epoch=epoch)
     tx.ring(me["name"])
     return leased(tx, task["id"], ttl)
@@ -171,7 +171,7 @@ def done(
         review=review,
         author=me["id"],
     )
-    tx.run("drop_task_reservations", task=id)
+    nearby.free_task(tx, id)
     tx.run("close_review_items", ref=id)
     tx.event("task.done", me["name"], ref=id, preview=text.one_line(summary or row["title"], 120), review=review)
     if review:
@@ -205,7 +205,7 @@ def fail(tx: Tx, id: Id, reason: Annotated[str, Arg("why", flag="-m")] = "", *, 
         review=row["review"],
         author=None,
     )
-    tx.run("drop_task_reservations", task=id)
+    nearby.free_task(tx, id)
     held.note(tx, id, "fail", me["name"], reason or "failed")
     tx.event("task.failed", me["name"], ref=id, preview=text.one_line(reason or row["title"], 120))
     unlocking.tell_setback(tx, row, f"failed (attempt {row['attempts']})", reason, ask=True)
@@ -260,7 +260,7 @@ def block(
             review=row["review"],
             author=None,
         )
-    tx.run("drop_task_reservations", task=id)
+    nearby.free_task(tx, id)
     held.note(tx, id, "block", me["name"], reason)
     tx.event("task.block", me["name"], ref=id, preview=text.one_line(reason, 120))
     held.ask_owner(tx, row, f"Blocked: {id} {row['title']}", reason, kind="question")

@@ -68,6 +68,8 @@ def _new_session(
     )  # fmt: skip
     if not changed:
         raise mesh.fenced(agent["name"], "taken over")
+    if agent["session"]:
+        _end_holds(tx, agent, "its session was taken over" if how is mesh.Arrival.TAKEOVER else "its session is gone")
     tx.event("join", agent["name"], target=tx.caller.cwd, preview=how.value, session=session, model=facts["model"])
     tx.ring(agent["name"])
     return session, agent["epoch"] + 1
@@ -126,9 +128,17 @@ def leave(tx: Tx) -> dict[str, Any]:
     me = my_own_session(tx)
     tx.run("end_session", session=me["session"], reason="left")
     tx.run("agent_left", id=me["id"])
+    _end_holds(tx, me, "left")
     tx.event("leave", me["name"])
     waiting = sum(row["waiting"] for row in tx.all("pending_counts", agent=me["id"]))
     return {"name": me["name"], "unread": waiting}
+
+
+def _end_holds(tx: Tx, agent: Row, because: str) -> None:
+    if tx.all("holds_of_agent", agent=agent["id"]):
+        from . import holding  # most who come and go hold nothing
+
+        holding.end_session(tx, agent, because)
 
 
 def my_agent(tx: Tx) -> Row:

@@ -6,7 +6,7 @@ depends on it either: whoever looks at a lapsed lease sees it as lapsed.
 
 from typing import Annotated, Any
 
-from . import held
+from . import held, holding
 from .tx import Tx
 from .upkeep import SWEEP_EVERY_MS
 from .verbs import Arg
@@ -18,7 +18,8 @@ def due(tx: Tx) -> dict[str, Any]:
     """Asked often, so it looks at no more than the first of each."""
     position = tx.one("ledger_position")
     waited = position is not None and tx.now - position["swept_at"] >= SWEEP_EVERY_MS
-    return {"sweep": waited or bool(tx.all("overdue", limit=1)), "leases": bool(tx.all("lapsed_tasks", limit=1))}
+    lapsed = tx.all("lapsed_tasks", limit=1) or tx.all("lapsed_holds", limit=1)
+    return {"sweep": waited or bool(tx.all("overdue", limit=1)), "leases": bool(lapsed)}
 
 
 def settle(tx: Tx, *, batch: Annotated[int, Arg("how many at once")] = LEASES) -> dict[str, Any]:
@@ -26,4 +27,5 @@ def settle(tx: Tx, *, batch: Annotated[int, Arg("how many at once")] = LEASES) -
     rows = tx.all("lapsed_tasks", limit=max(1, min(batch, LEASES)))
     for row in rows:
         held.settle(tx, row)
-    return {"settled": [row["id"] for row in rows]}
+    over = holding.settle_due(tx, LEASES)
+    return {"settled": [row["id"] for row in rows], "holds": over}

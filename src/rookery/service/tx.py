@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rookery.config import Settings
-from rookery.core import errors, ids, mesh, names, presence, times
+from rookery.core import errors, holding, ids, mesh, names, presence, times
 from rookery.core.caller import Caller, Grant
 from rookery.core.ports import Chance, Prober, Shelf
 from rookery.store.port import Row, Transaction
@@ -43,6 +43,14 @@ class Directory(Protocol):
     def with_role(self, role: str) -> Sequence[str]: ...
 
 
+class WritePolicy(Protocol):
+    """What keeps an agent from writing besides reservations: a kind that only reads, a plan that is not approved."""
+
+    def refusal(self, tx: "Tx", agent: Row, path: str) -> str:
+        """Why not, and what to do; "" if nothing is against it. It only looks: a read asks."""
+        ...
+
+
 class World(Protocol):
     """The ports a verb reaches through its Tx."""
 
@@ -56,6 +64,8 @@ class World(Protocol):
     def shelf(self) -> Shelf: ...
     @property
     def settings(self) -> Settings: ...
+    @property
+    def policies(self) -> Sequence[WritePolicy]: ...
     @property
     def host(self) -> str: ...
     @property
@@ -206,10 +216,14 @@ class Tx:
             self.keep_held()
 
     def keep_held(self) -> None:
-        """What this session holds is renewed by whatever it does; the paths of its tasks with them."""
+        """What this session holds is renewed by whatever it does: tasks with their paths, reservations, slots."""
         me = self.me()
         if self.run("renew_held", agent=me["id"], session=me["session"]):
             self.run("renew_held_paths", agent=me["id"])
+        self.run(
+            "renew_holds", agent=me["id"], session=me["session"], local=int(self.is_local(me)),
+            extensions=holding.EXTENSIONS,
+        )  # fmt: skip
 
     def may_steer(self, agent: Row) -> bool:
         """The person and the leader decide about anyone's task."""
@@ -319,15 +333,18 @@ class Tx:
 
     # -- presence ----------------------------------------------------------------------------------------------
 
+    def is_local(self, row: Row) -> bool:
+        """Is there a process that can be looked at from here?"""
+        return row["pid"] is not None and row["boot"] == self.world.boot and row["host"] == self.world.host
+
     def liveness(self, row: Row) -> presence.Liveness | None:
         """How the newest session of an agent is; None if it never had one."""
         if row["session"] is None:
             return None
         if row["ended_at"] is not None:
             return presence.Liveness.ENDED
-        pid: int | None = row["pid"]
-        local = pid is not None and row["boot"] == self.world.boot and row["host"] == self.world.host
-        looked = self.world.prober.state(pid, row["started"]) if pid is not None and local else None
+        local = self.is_local(row)
+        looked = self.world.prober.state(row["pid"], row["started"]) if local else None
         return presence.liveness(
             ended=False,
             local=local,

@@ -5,7 +5,7 @@ from typing import Any
 from rookery.core import tasks
 from rookery.store.port import Row
 
-from . import held
+from . import held, nearby
 from .tx import Tx
 
 
@@ -75,7 +75,7 @@ def move(tx: Tx, row: Row, status: tasks.Status, *, why: str = "", attempts: int
         "rounds": row["rounds"],
     }
     tx.run("move_task", id=row["id"], epoch=row["epoch"], status=status, why=why, **(values | more))
-    tx.run("drop_task_reservations", task=row["id"])
+    nearby.free_task(tx, row["id"])
     tx.run("close_review_items", ref=row["id"])
     if going_on and row["plan"]:
         tx.run("reopen_plan", id=row["plan"])

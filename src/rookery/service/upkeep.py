@@ -75,9 +75,9 @@ def _expire(tx: Tx, batch: int) -> int:
 
 
 def _lapse(tx: Tx, batch: int) -> int:
-    from . import held  # most joins sweep nothing
+    from . import held, holding  # most joins sweep nothing
 
-    return held.settle_all(tx, batch)
+    return held.settle_all(tx, batch) + holding.settle_all(tx, batch)
 
 
 def _end_dead(tx: Tx, batch: int) -> int:

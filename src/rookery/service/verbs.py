@@ -132,7 +132,18 @@ TABLE: tuple[Verb, ...] = (
     Verb("artifacts.add", "artifacts.add", "Share a patch, a summary or another file", before="artifacts.shelve"),
     Verb("artifacts.show", "artifacts.show", "What was shared, with its content", writes=False),
     # guard
+    Verb("reserve", "reserving.reserve", "Keep files or folders for yourself, or share them"),
+    Verb("release", "reserving.release", "Give reserved paths back"),
+    Verb("transfer", "reserving.transfer", "Pass what you reserved to another agent, with a handoff"),
+    Verb("reservations", "reserving.listed", "Who has which paths, and who waits for them", writes=False),
     Verb("can-write", "guard.can_write", "May these paths be written?", writes=False),
+    Verb("slot.take", "slots.take", "Take one of a limited thing: a build, a port, a database"),
+    Verb("slot.give", "slots.give", "Give a slot back"),
+    Verb("slot.list", "slots.listed", "Slots, who has them and who waits", writes=False),
+    Verb("slot.set", "slots.put", "Say how many of a thing there are"),
+    Verb("hold.look", "reserving.look", "How a request in line stands", writes=False),
+    Verb("hold.take", "reserving.take", "Take what was waited for, or keep the place in line"),
+    Verb("hold.renew", "reserving.renew", "Keep what is held for longer"),
     # an agent's turn, for hooks
     Verb("turn.start", "turns.start", "A session of an agent program begins or goes on", acts_as="name"),
     Verb("turn.offer", "turns.offer", "What to put before an agent at this moment", writes=False),

@@ -22,6 +22,7 @@ class Extra(NamedTuple):
     metavar: str = ""  # a flag without one takes no value
     choices: tuple[str, ...] = ()
     may_lack: bool = False
+    rest: bool = False  # everything after `--`
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,6 +33,7 @@ class Parser(argparse.ArgumentParser):
             prog=f"rook {name}", description=f"{help}.", add_help=False, allow_abbrev=False,
             formatter_class=lambda prog: argparse.HelpFormatter(prog, width=min(width, 110), max_help_position=30),
         )  # fmt: skip
+        self._rest = ""  # the argument that takes what follows `--`
         shared = self.add_argument_group("for every command")
         shared.add_argument("--team", dest="in_team", metavar="TEAM", help="another team than this repository's")
         shared.add_argument("--as", dest="as_agent", metavar="NAME", help="speak as this agent")
@@ -50,6 +52,8 @@ class Parser(argparse.ArgumentParser):
         before_dashes = argv[: argv.index("--")] if "--" in argv else argv
         if "-h" in before_dashes or "--help" in before_dashes:
             return None
+        if self._rest:
+            return vars(self.parse_args(before_dashes)) | {self._rest: list(argv[len(before_dashes) + 1 :])}
         return vars(self.parse_intermixed_args(argv) if self._mixes() else self.parse_args(argv))
 
     def add_verb(self, verb: Verb, optional: Sequence[str]) -> None:
@@ -57,6 +61,11 @@ class Parser(argparse.ArgumentParser):
             _add(self, parameter._replace(required=False) if parameter.name in optional else parameter)
 
     def add_extra(self, extra: Extra) -> None:
+        if extra.rest:
+            self._rest = extra.names[0]
+            self.usage = f"{self.format_usage().removeprefix('usage: ').strip()} [-- {extra.metavar}]"
+            self.epilog = f"{extra.metavar}: {extra.help}"
+            return
         is_flag = extra.names[0].startswith("-")
         options: dict[str, Any] = {"help": extra.help}
         if is_flag and not extra.metavar:
@@ -91,6 +100,8 @@ def _add(parser: Parser, parameter: Parameter) -> None:
         if len(options["choices"]) > 4:
             options["metavar"] = parameter.name.upper()
             options["help"] += f": {', '.join(options['choices'])}"
+    if kind is int and not parameter.arg.kind:
+        options["type"] = int
     if parameter.arg.positional:
         shape = {"nargs": "+" if parameter.required else "*"} if kind is list else {}
         shape |= {"nargs": "?", "default": None} if kind is not list and not parameter.required else {}
@@ -105,8 +116,6 @@ def _add(parser: Parser, parameter: Parameter) -> None:
         options |= {"action": "append", "metavar": parameter.arg.metavar or "X"}
     elif "choices" not in options:
         options["metavar"] = parameter.arg.metavar or KINDS.get(parameter.arg.kind) or parameter.name.upper()
-    if kind is int and not parameter.arg.kind:
-        options["type"] = int
     parser.add_argument(
         *dict.fromkeys(flags), dest=parameter.name, required=parameter.required, default=None, **options
     )

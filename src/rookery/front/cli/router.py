@@ -34,6 +34,10 @@ TREE = (
 
 WORKSPACE = Extra(("--workspace-root",), "keep store and runtime.json in DIR/TEAM instead of the home", metavar="DIR")
 
+TTL = Extra(("--ttl",), "how long it lasts if nothing is heard of you: seconds, or 10m", metavar="SPAN")
+WAIT = Extra(("--wait",), "stand in line for so long where others hold it: seconds, or 5m", metavar="S")
+COMMAND = Extra(("command",), "run this while holding it; its exit code is ours", metavar="COMMAND...", rest=True)
+
 COMMANDS = (
     Command("up", "start", "daemon.up", "Keep a daemon running: HTTP, and looking after what expired", (
         Extra(("--detach",), "in the background"),
@@ -121,7 +125,15 @@ COMMANDS = (
     Command("plan show", "tasks"),
     Command("plan graph", "tasks", "special_tasks.graph"),
     Command("plan cancel", "tasks"),
+    Command("reserve", "guard", "special_guard.reserve", extras=(TTL, WAIT)),
+    Command("release", "guard"),
+    Command("transfer", "guard"),
+    Command("reservations", "guard"),
     Command("can-write", "guard", "special.can_write"),
+    Command("slot take", "guard", "special_guard.slot_take", extras=(TTL, WAIT, COMMAND)),
+    Command("slot give", "guard"),
+    Command("slot list", "guard"),
+    Command("slot set", "guard"),
     Command("artifacts", "docket"),
     Command("artifacts add", "docket", "sharing.add", optional=("content",),
             extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
@@ -150,7 +162,7 @@ COMMANDS = (
             (Extra(("path",), "where to; default: backups/ in the home", metavar="FILE", may_lack=True),)),
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
-GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Guarding files",
+GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Files and slots",
           "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 

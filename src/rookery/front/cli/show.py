@@ -31,6 +31,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_tasks
 
         return show_tasks.SHOWS.get(shown_as, _plain_values)
+    if shown_as.startswith("slot.") or shown_as in ("reserve", "release", "transfer", "reservations"):
+        from . import show_guard
+
+        return show_guard.SHOWS[shown_as]
     if shown_as.startswith("token."):
         from . import show_tokens
 

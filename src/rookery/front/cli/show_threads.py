@@ -59,10 +59,16 @@ def _found(result: dict[str, Any]) -> RenderableType:
 def _may_write(result: dict[str, Any]) -> RenderableType:
     words = {True: ("may be written", "green"), False: ("may not be written", "bold red")}
     lines = [
-        say((one_line(each["path"], 200), "bold"), " ", words[each["allow"]], f": {one_line(each['reason'], 200)}.")
+        say((one_line(each["path"], 200), "bold"), " ", words[each["allow"]], f": {_told(each)}.")
         for each in result["paths"]
     ]
-    return Group(*lines)
+    return Group(*lines, *(Text(one_line(warning, 400), "yellow") for warning in result["warnings"]))
+
+
+def _told(each: dict[str, Any]) -> str:
+    """Why, and what to do about it, where the reason does not end with that."""
+    reason, hint = each["reason"].rstrip("."), each.get("hint", "").rstrip(".")
+    return one_line(reason if reason.endswith(hint) else f"{reason}. {hint}", 400)
 
 
 # -- shared outputs ------------------------------------------------------------------------------------------------

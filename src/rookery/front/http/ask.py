@@ -48,6 +48,10 @@ class Ask:
     def query(self, name: str, otherwise: str = "") -> str:
         return self._asked.get(name, otherwise)
 
+    def queries(self, name: str) -> list[str]:
+        """Every value of a name that may be there more than once."""
+        return [value for asked, value in _parsed_query(self.scope["query_string"]) if asked == name]
+
     def header(self, name: str, otherwise: str = "") -> str:
         found = self._headers.get(name.encode())
         return otherwise if found is None else found.decode("latin-1")
@@ -122,9 +126,8 @@ class Ask:
         """With an agent's token every name has to be its own, wherever it stands: one that is not is put to the law."""
         if self.grant is None or self.grant.reads_only:
             return told
-        asked = [value for name, value in _parsed_query(self.scope["query_string"]) if name == "agentId"]
         headed = [value.decode("latin-1") for name, value in self.scope["headers"] if name == AGENT_HEADER.encode()]
-        said = [told, self.body.get("agentId"), *asked, *headed]
+        said = [told, self.body.get("agentId"), *self.queries("agentId"), *headed]
         others = [str(name) for name in said if name and names.key(str(name)) != names.key(self.grant.name)]
         return others[0] if others else None
 
@@ -170,7 +173,7 @@ def told_caller(told: str) -> Caller:
         raise _no_caller() from None
     whole = caller._replace(process=process, lineage=lineage)
     named = [word for word in (whole.agent, whole.session) if word is not None]
-    words = (*named, whole.host, whole.boot, whole.cwd)
+    words = (*named, whole.host, whole.boot, whole.cwd, whole.tree)
     if not all(isinstance(word, str) for word in words) or not isinstance(whole.open_addresses, bool):
         raise _no_caller()
     if whole.agent:

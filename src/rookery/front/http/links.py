@@ -44,6 +44,8 @@ LINKS: tuple[Link, ...] = (
     Link("POST /v1/call/send", "200", _calls("read", "reply", "receipts", "thread"), body={"id": ID}),
     Link("POST /v1/call/plan.new", "200", _calls("plan.show", "plan.graph", "plan.cancel"), body={"id": ID}),
     Link("POST /v1/call/thread.new", "200", _calls("thread.post", "thread.tail"), body={"id": ID}),
+    Link("POST /v1/call/reserve", "200", _calls("hold.look", "hold.take", "hold.renew"), body={"id": ID}),
+    Link("POST /v1/call/slot.take", "200", _calls("hold.look", "hold.take", "hold.renew"), body={"id": ID}),
     Link("POST /v1/call/join", "200", _calls("leave", "heartbeat", "activity", "rename", "status"),
          body={"agentId": "$response.body#/name"}),
 )  # fmt: skip

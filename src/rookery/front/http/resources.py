@@ -85,6 +85,16 @@ async def send(ask: Ask) -> Response:
     return json_answer(made, 200 if made.pop("replayed", False) else 201)
 
 
+async def reservations(ask: Ask) -> Any:
+    paths = [path for path in ask.queries("path") if path]
+    args: dict[str, Any] = {"paths": paths} if paths else {}
+    return await ask.call("reservations", args | {"agent": ask.query("holder"), "limit": ask.whole("limit", 200)})
+
+
+async def slots(ask: Ask) -> Any:
+    return await ask.call("slot.list", {"name": ask.query("name")})
+
+
 async def can_write(ask: Ask) -> Any:
     path = ask.query("path")
     if not path or ask.agent() is None:

@@ -17,6 +17,7 @@ from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
 from .guard import GRANT, Guard
+from .shapes_guard import Verdict
 from .shapes_team import DEFINITION
 
 log = logging.getLogger("rookery.http")
@@ -104,8 +105,13 @@ TABLE: tuple[Line, ...] = (
          verb="budget", fields={"taskId": "task"}),
     Line("POST", "/v1/usage", usage.report, "Tell what a model has used", body=(*AGENT, *usage.REPORT), created=True,
          verb="usage_report", fields=usage.REPORT),
+    Line("GET", "/v1/reservations", resources.reservations, "Who has which paths, and who waits for them",
+         ("teamId", "path", "holder", "limit"), verb="reservations", fields={"holder": "agent"},
+         takes={"path": list[str]}),
+    Line("GET", "/v1/slots", resources.slots, "Slots, who has them and who waits", ("teamId", "name"),
+         verb="slot.list"),
     Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),
-         takes={"path": str}, needs=("path",), answer=shapes.Verdict),
+         takes={"path": str}, needs=("path",), answer=Verdict),
     Line("GET", "/v1/events", resources.events, "The ledger as a stream, or as JSON a page at a time",
          ("teamId", "after", "limit", "wait"), verb="events", kinds=JSON_OR_STREAM),
 )  # fmt: skip

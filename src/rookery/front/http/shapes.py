@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rookery.core import tasks
 
-from . import shapes_mail
+from . import shapes_guard, shapes_mail
 from . import shapes_team as of
 from .shapes_mail import Counts, Words
 from .shapes_team import Team
@@ -250,20 +250,7 @@ class ThreadsFound(TypedDict):
     threads: list[Thread]
 
 
-# -- guard, teams, the log -------------------------------------------------------------------------------------------
-
-
-class Verdict(TypedDict):
-    path: str
-    allow: bool
-    reason: str
-    holder: NotRequired[str]
-
-
-class Verdicts(TypedDict):
-    allow: bool
-    reason: str
-    paths: list[Verdict]
+# -- teams, the log --------------------------------------------------------------------------------------------------
 
 
 class Notice(TypedDict):
@@ -350,6 +337,7 @@ class Due(TypedDict):
 
 class Settled(TypedDict):
     settled: Words
+    holds: int
 
 
 class Alive(TypedDict):
@@ -358,7 +346,7 @@ class Alive(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    **shapes_mail.RESULTS,
+    **shapes_mail.RESULTS, **shapes_guard.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,
     "task.progress": Progress, "task.assign": Task, "task.cancel": TaskCanceled, "task.unblock": Task,
@@ -368,7 +356,7 @@ RESULTS: Mapping[str, Any] = {
     "plan.cancel": PlanCanceled,
     "thread.new": Thread, "thread.post": Said, "thread.list": Threads, "thread.tail": ThreadTail,
     "thread.search": ThreadsFound, "thread.link": Thread,
-    "can-write": Verdicts, "team.list": of.Teams, "team.show": Team, "team.new": of.TeamMade,
+    "team.list": of.Teams, "team.show": Team, "team.new": of.TeamMade,
     "team.set": of.TeamMade, "budget": of.Budget, "budget.set": of.Budget, "usage_report": of.Reported,
     "artifacts": of.Artifacts, "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
     "token.new": of.TokenMade, "token.list": of.Tokens, "token.revoke": of.TokenRevoked,

@@ -90,6 +90,16 @@ def _ask(seat: Seat, args: dict[str, Any]) -> str:
     return words.asked(seat.call("escalate", {"level": "person", **args}))
 
 
+def _reserve(seat: Seat, args: dict[str, Any]) -> str:
+    seat.me()
+    return words.reserved(seat.call("reserve", args))
+
+
+def _release(seat: Seat, args: dict[str, Any]) -> str:
+    seat.me()
+    return words.released(seat.call("release", args))
+
+
 def _of_my_task(seat: Seat, args: dict[str, Any]) -> dict[str, Any]:
     """Whoever holds one task need not name it."""
     name = seat.me()
@@ -126,6 +136,10 @@ TABLE: tuple[Tool, ...] = (
          says={"title": "the question, one line", "body": "what was tried, what is needed"}),
     Tool("fail", "Give up your task and say why.", "task.fail", ("id", "reason"), _fail,
          needs=("reason",), spare=("id",), says=MINE),
+    Tool("reserve", "Keep files for yourself before you edit them: all of them or none.", "reserve",
+         ("paths", "shared", "reason"), _reserve, says={"reason": "what for"}),
+    Tool("release", "Give reserved paths back.", "release", ("paths", "all"), _release,
+         says={"all": "everything you reserved"}),
 )  # fmt: skip
 BY_NAME = {tool.name: tool for tool in TABLE}
 

@@ -91,11 +91,13 @@ def noted(result: Mapping[str, Any]) -> str:
 
 
 def reserved(result: Mapping[str, Any]) -> str:
-    return f"Yours until {result['expires_at']}: {', '.join(result['paths'])}"
+    shared = " (shared)" if result["mode"] == "shared" else ""
+    line = f" In line for it: {', '.join(result['waiting'][:LISTED])}." if result["waiting"] else ""
+    return f"Yours{shared} until {result['expiresAt']}, and longer while you work: {', '.join(result['paths'])}.{line}"
 
 
 def released(result: Mapping[str, Any]) -> str:
-    return f"Released: {', '.join(result['paths'])}" if result["paths"] else "You held none of them."
+    return f"Released: {', '.join(result['released'])}." if result["released"] else "You held nothing."
 
 
 def asked(result: Mapping[str, Any]) -> str:

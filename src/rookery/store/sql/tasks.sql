@@ -199,25 +199,6 @@ WHERE team = :team AND agent = :agent AND task IN (
 SELECT CASE WHEN status = 'in_progress' AND lease_until <= :now THEN 'pending' ELSE status END AS status, count(*) AS times
 FROM tasks WHERE team = :team AND plan = :plan GROUP BY 1;
 
--- name: new_reservation
--- A path taken.
-INSERT INTO reservations (team, id, pattern, root, mode, agent, session, task, epoch, reason, created_at, at, expires_at)
-VALUES (:team, :id, :pattern, :root, :mode, :agent, :session, :task, :epoch, :reason, :now, :at, :expires_at);
-
--- name: reservations_at
--- Reservations with exactly this root.
-SELECT r.*, a.name, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at, s.cwd, s.branch, a.session AS current
-FROM reservations r JOIN agents a ON a.team = r.team AND a.id = r.agent
-LEFT JOIN sessions s ON s.team = r.team AND s.id = r.session
-WHERE r.team = :team AND r.root = :root;
-
--- name: reservations_below
--- Reservations whose root lies beneath a folder.
-SELECT r.*, a.name, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at, s.cwd, s.branch, a.session AS current
-FROM reservations r JOIN agents a ON a.team = r.team AND a.id = r.agent
-LEFT JOIN sessions s ON s.team = r.team AND s.id = r.session
-WHERE r.team = :team AND r.root >= :low AND r.root < :high;
-
 -- name: drop_task_reservations
 -- What a task held is free.
 DELETE FROM reservations WHERE team = :team AND task = :task;
