@@ -109,7 +109,8 @@ def watch(code: int) -> None:
     _thread.start_new_thread(look, ())
 
 
-def _in_time() -> None:
+def in_time() -> None:
+    """The watch is over."""
     while _watched:
         _watched.pop().release()
 
@@ -120,7 +121,7 @@ def emit(text: str) -> None:
 
 
 def show(out: str, err: str) -> None:
-    _in_time()
+    in_time()
     if out:
         emit(out)
     if err:
@@ -176,9 +177,13 @@ def _command(argv: "list[str]") -> "list[str]":
 
 
 def through(
-    argv: "list[str]", cwd: str, environ: "Mapping[str, str]", width: int, terminal: bool, stdin: "Callable[[], bytes]"
-) -> "tuple[int, str, str] | None":
-    """(exit code, stdout, stderr) from the resident process of this home; None if there is none to ask."""
+    argv: "list[str]", cwd: str, environ: "Mapping[str, str]", width: int, terminal: bool, stdin: "Callable[[], bytes]",
+    shown: "Callable[[str, str], None]" = show,
+) -> "tuple[int, str, str] | None":  # fmt: skip
+    """(exit code, stdout, stderr) from the resident process of this home; None if there is none to ask.
+
+    What has to be shown before the resident process writes that down is passed to `shown`, and is not in the result.
+    """
     home = home_of(cwd, environ)
     words = request(argv, cwd, environ, width, terminal)
     if not home or not os.path.exists(place(home)) or len(words) > REQUEST_LIMIT:
@@ -187,7 +192,7 @@ def through(
 
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        return _exchange(line, words, stdin, argv) if _welcomes(line, home) else None
+        return _exchange(line, words, stdin, shown, argv) if _welcomes(line, home) else None
     finally:
         line.close()
 
@@ -222,7 +227,9 @@ def _welcomes(line: "socket", home: str) -> bool:
         return False
 
 
-def _exchange(line: "socket", words: bytes, stdin: "Callable[[], bytes]", argv: "list[str]") -> tuple[int, str, str]:
+def _exchange(
+    line: "socket", words: bytes, stdin: "Callable[[], bytes]", shown: "Callable[[str, str], None]", argv: "list[str]"
+) -> tuple[int, str, str]:
     line.settimeout(SILENCE_S)
     said = _answer(line, words)
     if said == WANTS_STDIN:
@@ -233,9 +240,10 @@ def _exchange(line: "socket", words: bytes, stdin: "Callable[[], bytes]", argv: 
         said = _answer(line, data)
     if said[:1] == REPLY_THEN:
         code, out, err = unpacked(said)
-        show(out, err)
-        watch(code)
+        shown(out, err)
+        watch(code)  # it was said; whoever called need not wait for long because of the record
         _answer(line, SHOWN)
+        in_time()
         return code, "", ""
     if said[:1] == REPLY:
         return unpacked(said)

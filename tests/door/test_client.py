@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from rookery import door
 from rookery.core import errors
+from rookery.front.cli.call import Reply
 from rookery.front.cli.router import COMMANDS
 from rookery.runtime import places
 from tests.door.conftest import ROOK, Served
@@ -231,7 +232,7 @@ def test_a_daemon_that_falls_silent_is_given_up_and_one_that_works_is_not(
             over.wait(PATIENCE_S)
 
     with Impostor(home, act):
-        assert ask(environment(tmp_path), tmp_path, "who") == ("here", "", 0)
+        assert ask(environment(tmp_path), tmp_path, "who") == Reply("here")
         silent = ask(environment(tmp_path), tmp_path, "inbox")
         over.set()
     assert silent

@@ -15,7 +15,7 @@ import pytest
 
 from rookery import door
 from rookery.front.cli.call import Call, Reply
-from rookery.front.cli.router import COMMANDS, run
+from rookery.front.cli.router import COMMANDS, follow_up, run
 from rookery.runtime import places
 from tests.support.doors import environment, running
 from tests.support.fastdoor import ask
@@ -90,6 +90,10 @@ STEPS = (
     Step("slot list"), Step("slot set build 2"), Step(f"{ADA} slot set build 9"), Step("slot set build -- -1"),
     Step("slot list build --json"), Step("slot list", terminal=True), Step(f"{ADA} slot give build"),
     Step("slot give no!pe --json"),
+    # hooks of agent programs
+    Step(f"{ADA} hook claude", b'{"hook_event_name": "SessionStart"}'), Step("hook claude before", b"no json"),
+    Step(f"{ADA} hook claude", b'{"hook_event_name": "UserPromptSubmit"}'),
+    Step(f"{BOB} send ada -s late"), Step(f"{ADA} hook claude", b'{"hook_event_name": "Stop"}'), Step("hook nobody", b"{}"), Step("hook claude never"),
     # the team, its tokens and its budget
     Step("team show"), Step("team show --json"), Step("token list"), Step("token new"),
     Step("token new --agent no/pe/x"),
@@ -135,7 +139,11 @@ class Side:
         def stdin() -> str:
             return step.stdin.decode("utf-8", "surrogateescape")
 
-        return run(Call(argv, str(self._folder), environ, stdin, _no_stream, step.width, step.terminal, os.getpid()))
+        call = Call(argv, str(self._folder), environ, stdin, _no_stream, step.width, step.terminal, os.getpid())
+        reply = run(call)
+        if reply.later is not None:
+            follow_up(call, reply.later)
+        return reply
 
     def _plain(self, text: str) -> str:
         text = text.replace(str(self._folder), "@").replace(self._team, "<team>")

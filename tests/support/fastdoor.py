@@ -73,9 +73,14 @@ def ask(
 ) -> Reply | None:  # fmt: skip
     """What the client does, with given values; None where it would run the command itself."""
     told = None
+    first: list[tuple[str, str]] = []
     if not door.runs_alone(list(argv)):
-        told = door.through(list(argv), str(cwd), environ, width, terminal, stdin)
-    return None if told is None else Reply(told[1], told[2], told[0])
+        shown = lambda out, err: first.append((out, err))  # noqa: E731
+        told = door.through(list(argv), str(cwd), environ, width, terminal, stdin, shown)
+    if told is None:
+        return None
+    ((out, err),) = first or [(told[1], told[2])]
+    return Reply(out, err, told[0])
 
 
 class Impostor:

@@ -18,7 +18,7 @@ from rookery.wake.port import Listener
 
 from .port import Client
 
-PATHS, PATTERNS, DOCUMENT = "paths", "patterns", "document"
+PATHS, PATTERNS, WILD, DOCUMENT = KINDS = ("paths", "patterns", "wild", "document")
 
 
 class Ground(NamedTuple):
@@ -38,6 +38,15 @@ class Ground(NamedTuple):
     def pattern(self, written: str) -> str:
         return resolve.pattern(written, self.cwd, self.workspace)
 
+    def wild(self, written: str) -> str:
+        """A pattern that is only asked about."""
+        try:
+            return self.pattern(written)
+        except errors.BadInput as error:
+            if error.code != resolve.OUTSIDE:
+                raise
+            return os.path.join(self.cwd, written)
+
     def document(self, written: str) -> str:
         """A file, inside or outside, or an address on the net."""
         return self.path(written.rstrip("/") or "/") if written.strip() and "://" not in written else written
@@ -51,13 +60,14 @@ def placed(verb: str, args: Mapping[str, Any], ground: Ground) -> Mapping[str, A
         if kind == DOCUMENT and isinstance(value, str):
             found[name] = ground.document(value)
         elif kind != DOCUMENT and verbs.fits(value, list[str]):
-            found[name] = [ground.path(each) if kind == PATHS else ground.pattern(each) for each in args[name]]
+            spelled = {PATHS: ground.path, PATTERNS: ground.pattern, WILD: ground.wild}[kind]
+            found[name] = [spelled(each) for each in args[name]]
     return {**args, **found} if found else args
 
 
 @cache
 def _kinds(function: Callable[..., Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((p.name, p.arg.kind) for p in verbs.parameters(function) if p.arg.kind in (PATHS, PATTERNS, DOCUMENT))
+    return tuple((p.name, p.arg.kind) for p in verbs.parameters(function) if p.arg.kind in KINDS)
 
 
 class PlacedClient:

@@ -55,6 +55,12 @@ def pattern(written: str, cwd: str, workspace: str, *, fold: bool | None = None)
     return tail if found == WORKSPACE else f"{found}/{tail}"
 
 
+def is_around(folder: str, workspace: str) -> bool:
+    """Is the workspace in this folder, or this folder itself?"""
+    around = _real(folder, folder).rstrip(os.sep) + os.sep
+    return (_top(workspace) + os.sep).startswith(around)
+
+
 @lru_cache(256)
 def _top(workspace: str) -> str:
     """Looked up once: if the way to the workspace is changed later, what was inside is outside, which is refused."""

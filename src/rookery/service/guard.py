@@ -3,7 +3,7 @@
 It only looks, so that asking costs nobody anything: one look per folder above the path, however much is reserved.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from rookery.core import errors, holding, patterns, text
 from rookery.store.port import Row
@@ -13,35 +13,49 @@ from . import nearby
 from .tx import Tx
 from .verbs import Arg
 
+MOST = 1_000
+OUTSIDE = "Write inside the team's workspace, or ask the person to do it."
+
+
+class Asked(NamedTuple):
+    """What would be written: a file, or everything that a pattern covers."""
+
+    shown: str
+    pattern: patterns.Pattern
+    file: bool
+
 
 def can_write(
     tx: Tx,
     paths: Annotated[
         list[str], Arg("from where you are; a folder ends with /", positional=True, metavar="PATH", kind="paths")
     ],
+    *,
+    covered: Annotated[list[str] | None, Arg("everything these patterns cover", kind="wild", hidden=True)] = None,
 ) -> dict[str, Any]:
     """Refused: what lies outside, what a policy keeps, what someone else holds and, in a strict team, what no lease of
     yours covers."""
-    if not 1 <= len(paths) <= 1000:
-        raise errors.BadInput("Ask about 1 to 1000 paths.", "`rook can-write PATH...`.")
+    if not 1 <= len(paths) + len(covered or []) <= MOST:
+        raise errors.BadInput(f"Ask about 1 to {MOST} paths.", "`rook can-write PATH...`.")
     me = tx.me()
-    told = [_verdict(tx, me, path) for path in paths]
+    told = [_verdict(tx, me, path, _asked(path)) for path in paths]
+    told += [_verdict(tx, me, path, _asked_of_pattern(path)) for path in covered or []]
     refused = next((each for each in told if not each["allow"]), None)
     warned = [each["warning"] for each in told if "warning" in each]
     return {
         "allow": refused is None, "reason": (refused or told[0])["reason"], "paths": told,
-        "warnings": list(dict.fromkeys(warned)),
+        "warnings": list(dict.fromkeys(warned)), "strict": tx.is_strict(),
     }  # fmt: skip
 
 
-def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
-    path = _inside(written)
-    if path is None:
-        return _deny(written, "outside the workspace", "Write inside the team's workspace, or ask the person to do it.")
+def _verdict(tx: Tx, me: Row, written: str, asked: Asked | None) -> dict[str, Any]:
+    if asked is None:
+        return _deny(written, "outside the workspace", OUTSIDE) | {"outside": True}
+    path = asked.shown
     for policy in tx.world.policies:
         if against := policy.refusal(tx, me, path):
             return _deny(path, against, "")
-    near = [row for row in _near(tx, path, written.endswith("/")) if row["state"] == holding.HELD]
+    near = [row for row in _near(tx, asked) if row["state"] == holding.HELD]
     mine = [row for row in near if row["agent"] == me["id"] and _is_mine(tx, row)]
     others = [row for row in near if row["agent"] != me["id"] and _excludes(row, mine) and holds.stands(tx, row)]
     there, here = _by_tree(tx, others)
@@ -50,16 +64,14 @@ def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
     warning = {"warning": _warning(tx, path, there[0])} if there else {}
     if not tx.is_strict():
         return {"path": path, "allow": True, "reason": "nobody else holds it"} | warning
-    if mine:
+    if (asked.file and mine) or any(patterns.within(asked.pattern, patterns.parse(row["pattern"])) for row in mine):
         return {"path": path, "allow": True, "reason": "covered by your lease"} | warning
     hint = f"`rook task claim` a task with that path, or `rook reserve {path}`."
     return _deny(path, "no lease of yours covers it", hint)
 
 
-def _near(tx: Tx, path: str, folder: bool) -> list[Row]:
-    if not folder:
-        return nearby.covering(tx, path)
-    return nearby.overlapping(tx, patterns.Pattern(f"{path}/", (*_exactly(path), "**")))
+def _near(tx: Tx, asked: Asked) -> list[Row]:
+    return nearby.covering(tx, asked.shown) if asked.file else nearby.overlapping(tx, asked.pattern)
 
 
 def _is_mine(tx: Tx, row: Row) -> bool:
@@ -91,8 +103,10 @@ def _held(tx: Tx, path: str, row: Row) -> dict[str, Any]:
     other = holds.other(tx, row)
     hint = f"{holding.ask(other.name)}, or `rook reserve {path} --wait 300`."
     told = _deny(path, f"{_who(other)}. {hint}", hint)
-    return told | {"holder": other.name, "holds": other.what, "until": other.until, "since": other.since,
-                   "place": other.place, "host": other.host, "branch": other.branch, "task": other.task}  # fmt: skip
+    return told | {
+        "holder": other.name, "holds": other.what, "until": other.until, "since": other.since, "why": other.reason,
+        "place": other.place, "host": other.host, "branch": other.branch, "task": other.task,
+    }  # fmt: skip
 
 
 def _who(other: holding.Other) -> str:
@@ -108,6 +122,22 @@ def _warning(tx: Tx, path: str, row: Row) -> str:
 
 
 # -- paths ---------------------------------------------------------------------------------------------------------
+
+
+def _asked(path: str) -> Asked | None:
+    inside = _inside(path)
+    if inside is None:
+        return None
+    if path.endswith("/"):
+        return Asked(inside, patterns.Pattern(f"{inside}/", (*_exactly(inside), "**")), file=False)
+    return Asked(inside, patterns.Pattern(inside, _exactly(inside)), file=True)
+
+
+def _asked_of_pattern(pattern: str) -> Asked | None:
+    if pattern.startswith("/"):
+        return None
+    parsed = patterns.parse(pattern)
+    return Asked(parsed.text, parsed, file=False)
 
 
 def _inside(path: str) -> str | None:

@@ -14,7 +14,7 @@ from rookery.core import digest, errors, hooks, mail, names
 from rookery.core.hooks import Moment
 from rookery.store.port import Row
 
-from . import cards, mailbox, mesh
+from . import cards, mailbox, mesh, watching
 from .tx import Tx
 from .verbs import Arg
 
@@ -76,12 +76,14 @@ def step(
     kind: Annotated[str, Arg("what was done", choices=mesh.ACTIVITY)],
     target: Annotated[str, Arg("the file, command or tool")] = "",
     *,
+    call: Annotated[str, Arg("the program's own name for this use of a tool")] = "",
     limit: Annotated[int, Arg("characters of text at most")] = 4_000,
 ) -> dict[str, Any]:
     """A tool was used: that is written down, and what waits is offered."""
-    if _is_agent(tx, me := tx.me()) and me["session"] is not None and me["ended_at"] is None:
+    me = tx.me()
+    if _is_agent(tx, me) and me["session"] is not None and me["ended_at"] is None:
         mesh.activity(tx, kind, target)
-    return _offer(tx, Moment.AFTER, _checked(limit))
+    return _offer(tx, Moment.AFTER, _checked(limit)) | {"watched": watching.watched(tx, me, call)}
 
 
 def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:

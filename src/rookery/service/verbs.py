@@ -23,8 +23,8 @@ class Arg(NamedTuple):
     positional: bool = False
     choices: tuple[str, ...] = ()
     metavar: str = ""
-    # "when", "past", "span", "json", "money": text that a door turns into the value; "paths", "patterns", "document":
-    # files, resolved where the caller stands
+    # "when", "past", "span", "json", "money": text that a door turns into the value; "paths", "patterns", "wild",
+    # "document": files, resolved where the caller stands
     kind: str = ""
     hidden: bool = False  # not on the command line
 
@@ -148,6 +148,9 @@ TABLE: tuple[Verb, ...] = (
     Verb("turn.start", "turns.start", "A session of an agent program begins or goes on", acts_as="name"),
     Verb("turn.offer", "turns.offer", "What to put before an agent at this moment", writes=False),
     Verb("turn.step", "turns.step", "A tool was used; what waits is offered"),
+    Verb("turn.others", "watching.others", "What others hold where the caller works", writes=False),
+    Verb("turn.watch", "watching.watch", "How others' files look before a command", who="agent"),
+    Verb("turn.changed", "watching.changed", "How they look after it; what changed is told to both sides", who="agent"),
     Verb("turn.told", "turns.told", "Mail was put before an agent", who="agent"),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),

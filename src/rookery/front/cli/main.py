@@ -21,8 +21,9 @@ def _main() -> int:
     reply = run(call)
     door.show(reply.out, reply.err)
     if reply.later is not None:
-        door.watch(reply.code)  # what was shown is shown; whoever called need not wait for long because of the record
+        door.watch(reply.code)  # as in `door`
         follow_up(call, reply.later)
+        door.in_time()
     return reply.code
 
 

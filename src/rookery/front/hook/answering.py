@@ -78,8 +78,16 @@ def _join(desk: Desk, profile: Profile, event: Event) -> None:
 
 def _after(desk: Desk, profile: Profile, event: Event) -> Answered:
     kind, target = hooks.activity_of(event)
-    offered = desk.verb("turn.step", {"kind": kind, "target": _shown(desk, target), "limit": _limit(profile)})
-    return _offered(desk, event, offered)
+    args = {"kind": kind, "target": _shown(desk, target), "limit": _limit(profile), "call": event.call[:200]}
+    offered = desk.verb("turn.step", args)
+    done = _offered(desk, event, offered)
+    if not offered["watched"]:
+        return done
+    from . import watch
+
+    seen = watch.end(desk, event, offered["watched"])
+    context = "\n\n".join(filter(None, (seen, done.answer.context)))
+    return done._replace(answer=Answer(context=context))
 
 
 def _shown(desk: Desk, target: str) -> str:

@@ -8,6 +8,7 @@ from rookery.core import text
 from rookery.core.hooks import NOTHING, Answer, Deed, Event
 from rookery.core.shell import Opaque, Reach, Write
 from rookery.front.cli.call import Desk
+from rookery.runtime import resolve
 
 TOLD = 3  # refused paths that are told of in full
 ASKED = 900  # paths asked about at once
@@ -45,19 +46,21 @@ def _of_command(desk: Desk, command: str) -> Target:
 
     home = desk.call.environ.get("HOME")
     reading = shell.writes(command, desk.call.cwd, home=home, is_folder=os.path.isdir)
-    spelled = [_spelled(desk, write) for write in reading.writes]
-    return Target(
-        [path for path, write in zip(spelled, reading.writes, strict=True) if not write.pattern],
-        [path for path, write in zip(spelled, reading.writes, strict=True) if write.pattern],
-        reading.opaque,
-    )
+    root = desk.house.places.root
+    spelled = [(write, _spelled(write, root)) for write in reading.writes]
+    wide = [path for write, path in spelled if write.pattern or path == root]
+    return Target([path for write, path in spelled if not write.pattern and path != root], wide, reading.opaque)
 
 
-def _spelled(desk: Desk, write: Write) -> str:
-    if write.reach is Reach.REPOSITORY:
-        root = desk.house.places.root
-        return f"{root}/" if os.path.join(write.path, "").startswith(f"{root}/") else f"{write.path}/"
-    return f"{write.path}/" if write.reach is Reach.BENEATH else write.path
+def _spelled(write: Write, root: str) -> str:
+    """As `can-write` takes it. What reaches all of the workspace is the workspace; a repository too, for only git knows
+    which of its files it will write."""
+    if write.reach is Reach.FILE:
+        return write.path
+    if not write.pattern and resolve.is_around(write.path, root):
+        return root
+    inside = write.reach is Reach.REPOSITORY and resolve.is_around(root, write.path)
+    return root if inside else f"{write.path}/"
 
 
 # -- what the ledger says ----------------------------------------------------------------------------------------------
@@ -70,7 +73,7 @@ def _refused(desk: Desk, target: Target) -> tuple[list[Mapping[str, Any]], list[
         return [{"path": f"{len(paths) + len(patterns)} files", "reason": "too many at once; do it in parts"}], []
     if not paths and not patterns:
         return [], []
-    told = desk.verb("can-write", {"paths": paths, "patterns": patterns})
+    told = desk.verb("can-write", {"paths": paths, "covered": patterns})
     rule = desk.house.settings["guard.outside"]
     outside_refused = rule == "deny" or (rule == "strict" and told["strict"])
     refused = [each for each in told["paths"] if not each["allow"] and (outside_refused or not each.get("outside"))]
@@ -91,7 +94,8 @@ def _told(verdict: Mapping[str, Any]) -> str:
         hint = verdict.get("hint", "")
         return f"{path}: {verdict['reason']}.{f' {hint}' if hint else ''}"
     where = _where(verdict)
-    lines = [f"{path} is held by {verdict['holder']} until {verdict['until'][11:16]}Z{where}."]
+    what = path if path == verdict["holds"] else f"{text.one_line(verdict['holds'], 200)} (you would write {path})"
+    lines = [f"{what} is held by {verdict['holder']} until {verdict['until'][11:16]}Z{where}."]
     if verdict.get("why"):
         lines += [f"{verdict['holder']} says why:", text.fence(text.one_line(verdict["why"], 120))]
     return "\n".join([*lines, verdict["hint"]])
@@ -108,6 +112,10 @@ def _where(verdict: Mapping[str, Any]) -> str:
 
 def _untold(desk: Desk, event: Event, opaque: Iterable[Opaque], answer: Answer) -> Answer:
     rule = desk.house.settings["guard.opaque"]
+    if rule == "check" and event.deed is Deed.SHELL:
+        from . import watch
+
+        watch.begin(desk, event)
     if rule in ("allow", "check"):
         return answer
     why = "; ".join(f"{text.one_line(each.fragment, 60)}: {each.reason}" for each in list(opaque)[:TOLD])

@@ -20,6 +20,8 @@ class Verdict(TypedDict):
     host: NotRequired[str]
     branch: NotRequired[str]
     task: NotRequired[str]
+    why: NotRequired[str]
+    outside: NotRequired[bool]
 
 
 class Verdicts(TypedDict):
@@ -27,6 +29,7 @@ class Verdicts(TypedDict):
     reason: str
     paths: list[Verdict]
     warnings: Words
+    strict: bool
 
 
 class Other(TypedDict):

@@ -1,0 +1,49 @@
+"""The shapes of what is answered about an agent's turn: to hooks, mostly."""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from rookery.core.hooks import Moment
+
+from .shapes_mail import Joined, Words
+
+
+class Offered(TypedDict):
+    agent: str
+    moment: Moment
+    text: str
+    shown: Words
+    upto: int
+    hold: bool
+    settle: bool
+    watched: NotRequired[Words]
+
+
+class Told(TypedDict):
+    agent: str
+    handed_over: Words
+    holds: int
+
+
+class Others(TypedDict):
+    patterns: Words
+
+
+class Watching(TypedDict):
+    call: str
+    files: int
+
+
+class Change(TypedDict):
+    path: str
+    holder: str
+
+
+class Changed(TypedDict):
+    changed: list[Change]
+
+
+RESULTS: Mapping[str, Any] = {
+    "turn.start": Joined, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told, "turn.others": Others,
+    "turn.watch": Watching, "turn.changed": Changed,
+}  # fmt: skip
