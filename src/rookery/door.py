@@ -48,6 +48,7 @@ SILENCE_S = 30.0  # a resident process that works says so far more often
 INTERRUPTED, BROKEN_PIPE, UNREACHABLE = 130, 141, 3
 
 HOOK = "hook"
+HOOK_GREETING_S = 0.3  # so that there is time to do without
 HOOK_S = 1.5  # an agent program waits for its hook, and its user for the program
 REFUSED = 2  # what every agent program takes for a no
 
@@ -218,7 +219,7 @@ def request(argv: "list[str]", cwd: str, environ: "Mapping[str, str]", width: in
 def _welcomes(line: "socket", home: str) -> bool:
     """Is it ours, of our version, for our home? Nothing is sent to find out."""
     try:
-        line.settimeout(GREETING_S)
+        line.settimeout(HOOK_GREETING_S if _watched else GREETING_S)
         connect(line, home)
         from rookery.version import VERSION  # while the other side looks at us
 

@@ -20,7 +20,7 @@ class Terminal:
         self.emitted: list[str] = []
 
     def __call__(self, *argv: str, terminal: bool = False, width: int = 100) -> Reply:
-        return run(
+        return fastdoor.whole(
             Call(
                 list(argv),
                 str(self.folder),

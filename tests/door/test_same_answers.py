@@ -15,10 +15,10 @@ import pytest
 
 from rookery import door
 from rookery.front.cli.call import Call, Reply
-from rookery.front.cli.router import COMMANDS, follow_up, run
+from rookery.front.cli.router import COMMANDS
 from rookery.runtime import places
 from tests.support.doors import environment, running
-from tests.support.fastdoor import ask
+from tests.support.fastdoor import ask, whole
 
 
 class Step(NamedTuple):
@@ -92,8 +92,8 @@ STEPS = (
     Step("slot give no!pe --json"),
     # hooks of agent programs
     Step(f"{ADA} hook claude", b'{"hook_event_name": "SessionStart"}'), Step("hook claude before", b"no json"),
-    Step(f"{ADA} hook claude", b'{"hook_event_name": "UserPromptSubmit"}'),
-    Step(f"{BOB} send ada -s late"), Step(f"{ADA} hook claude", b'{"hook_event_name": "Stop"}'), Step("hook nobody", b"{}"), Step("hook claude never"),
+    Step(f"{BOB} send ada -s late"), Step(f"{ADA} hook claude", b'{"hook_event_name": "Stop"}'),
+    Step("hook nobody", b"{}"), Step("hook claude never"),
     # the team, its tokens and its budget
     Step("team show"), Step("team show --json"), Step("token list"), Step("token new"),
     Step("token new --agent no/pe/x"),
@@ -140,10 +140,7 @@ class Side:
             return step.stdin.decode("utf-8", "surrogateescape")
 
         call = Call(argv, str(self._folder), environ, stdin, _no_stream, step.width, step.terminal, os.getpid())
-        reply = run(call)
-        if reply.later is not None:
-            follow_up(call, reply.later)
-        return reply
+        return whole(call)
 
     def _plain(self, text: str) -> str:
         text = text.replace(str(self._folder), "@").replace(self._team, "<team>")

@@ -3,8 +3,8 @@
 Only apsw opens the file (H39), and every statement is run to its end (H40).
 """
 
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Generator, Iterable
+from contextlib import closing, contextmanager
 from typing import Any
 
 import apsw
@@ -22,6 +22,18 @@ def look(path: str) -> apsw.Connection:
 def ask(path: str, statement: str, **params: Any) -> list[tuple[Any, ...]]:
     with closing(look(path)) as connection:
         return rows(connection, statement, params or None)
+
+
+@contextmanager
+def locked(path: str) -> Generator[None]:
+    """Somebody writes for as long as this lasts."""
+    connection = apsw.Connection(path)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+        connection.close()
 
 
 def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:

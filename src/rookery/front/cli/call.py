@@ -21,12 +21,21 @@ class Call(NamedTuple):
     open_house: Callable[..., app.House] = app.open_house
 
 
+class Options(NamedTuple):
+    """What every command takes."""
+
+    team: str | None = None
+    agent: str | None = None
+    json: bool = False
+
+
 class Later(NamedTuple):
     """A verb to be called once the reply was written: what happened is recorded after it did."""
 
     verb: str
     args: Mapping[str, Any]
     cwd: str
+    options: Options
 
 
 class Reply(NamedTuple):
@@ -34,14 +43,6 @@ class Reply(NamedTuple):
     err: str = ""
     code: int = 0
     later: Later | None = None
-
-
-class Options(NamedTuple):
-    """What every command takes."""
-
-    team: str | None = None
-    agent: str | None = None
-    json: bool = False
 
 
 class Desk:

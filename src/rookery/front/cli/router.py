@@ -190,8 +190,7 @@ def run(call: Call) -> Reply:
 
 def follow_up(call: Call, later: Later) -> None:
     """After the reply of a call was written."""
-    options = _leading(call.argv)[1]
-    desk = Desk(call._replace(cwd=later.cwd), options)
+    desk = Desk(call._replace(cwd=later.cwd), later.options)
     try:
         desk.verb(later.verb, later.args)
     except errors.RookError:

@@ -232,12 +232,14 @@ def _thread(result: dict[str, Any]) -> RenderableType:
 def _receipts(result: dict[str, Any]) -> RenderableType:
     table = new_table("to", "state", "what happened")
     for each in result["recipients"]:
-        story = "  →  ".join(
-            f"{r['stage']} {time_of(r['at'])}" + (f" ({one_line(r['detail'], 40)})" if r.get("detail") else "")
-            for r in each["receipts"]
-        )
+        story = "  →  ".join(map(_receipt, each["receipts"]))
         table.add_row(Text(each["name"], "bold"), Text(each["state"], STATE[each["state"]]), story)
     return Group(say((result["id"], "bold"), f"  {one_line(result['subject'], 70)}"), table)
+
+
+def _receipt(receipt: dict[str, Any]) -> str:
+    more = ", ".join(one_line(receipt[name], 40) for name in ("channel", "detail") if receipt.get(name))
+    return f"{receipt['stage']} {time_of(receipt['at'])}" + (f" ({more})" if more else "")
 
 
 def _search(result: dict[str, Any]) -> RenderableType:

@@ -20,7 +20,7 @@ def answered(desk: Desk, read: dict[str, Any]) -> Reply:
         told = f"rook: {error.message}\n      {error.hint}\n"
         if read["closed"]:
             return Reply(err=f"{told}      The tool is refused: its hook was set up so.\n", code=REFUSED)
-        return Reply(err=told, code=error.exit_code if isinstance(error, errors.BadInput) else 0)
+        return Reply(err=told, code=1 if isinstance(error, errors.BadInput | errors.UnknownName) else 0)
 
 
 def _answered(desk: Desk, read: dict[str, Any]) -> Reply:

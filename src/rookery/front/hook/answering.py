@@ -102,4 +102,4 @@ def _offered(desk: Desk, event: Event, offered: Mapping[str, Any]) -> Answered:
         return Answered(Answer(context=text))
     told = {"moment": event.moment, "shown": offered["shown"], "upto": offered["upto"], "hold": offered["hold"]}
     answer = Answer(hold=text) if offered["hold"] else Answer(context=text)
-    return Answered(answer, Later("turn.told", told, desk.call.cwd))
+    return Answered(answer, Later("turn.told", told, desk.call.cwd, desk.options))
