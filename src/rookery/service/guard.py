@@ -14,6 +14,7 @@ from .tx import Tx
 from .verbs import Arg
 
 MOST = 1_000
+HOLDS_LIMIT = 200
 OUTSIDE = "Write inside the team's workspace, or ask the person to do it."
 
 
@@ -90,6 +91,21 @@ def _by_tree(tx: Tx, others: list[Row]) -> tuple[list[Row], list[Row]]:
     far = [] if rule == "enforce" else [row for row in others if holds.apart(tx, row)]
     here = [row for row in others if row not in far]
     return ([] if rule == "off" else far), here
+
+
+def others(tx: Tx) -> dict[str, Any]:
+    """What others hold in this working tree, and whether more than that has to be asked."""
+    me = tx.me()
+    rows = [row for row in tx.all("list_holds", kind="path", agent=0, limit=HOLDS_LIMIT) if is_anothers(tx, me, row)]
+    return {
+        "patterns": list(dict.fromkeys(row["pattern"] for row in rows)),
+        "strict": tx.is_strict(), "policies": bool(tx.world.policies),
+    }  # fmt: skip
+
+
+def is_anothers(tx: Tx, me: Row, row: Row) -> bool:
+    held = row["state"] == holding.HELD and row["agent"] != me["id"]
+    return held and holds.stands(tx, row) and not holds.apart(tx, row)
 
 
 # -- reasons -------------------------------------------------------------------------------------------------------

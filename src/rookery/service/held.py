@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rookery.core import errors, holding, mail, names, presence, tasks, text
+from rookery.core import errors, holding, names, presence, tasks, text
 from rookery.store.port import Row
 
-from . import nearby, post
-from .recipients import Recipients
+from . import nearby
 from .tx import Tx
 
 MAX_EXTENSIONS = holding.EXTENSIONS  # a lapsed lease whose holder still runs is extended up to so many times its TTL
@@ -154,6 +153,11 @@ def tell(
     rows = [row for row in (tx.find_agent(name) for name in wanted) if row is not None]
     if not rows:
         return
+    from rookery.core import mail  # most looks at what is held tell nobody
+
+    from . import post
+    from .recipients import Recipients
+
     sender = tx.find_agent(names.SYSTEM) or tx.make_agent(names.SYSTEM)
     written = mail.draft(
         type="notification",

@@ -148,7 +148,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("turn.start", "turns.start", "A session of an agent program begins or goes on", acts_as="name"),
     Verb("turn.offer", "turns.offer", "What to put before an agent at this moment", writes=False),
     Verb("turn.step", "turns.step", "A tool was used; what waits is offered"),
-    Verb("turn.others", "watching.others", "What others hold where the caller works", writes=False),
+    Verb("turn.others", "guard.others", "What others hold where the caller works", writes=False),
     Verb("turn.watch", "watching.watch", "How others' files look before a command", who="agent"),
     Verb("turn.changed", "watching.changed", "How they look after it; what changed is told to both sides", who="agent"),
     Verb("turn.told", "turns.told", "Mail was put before an agent", who="agent"),

@@ -8,29 +8,16 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
-from rookery.core import errors, holding, patterns, text
+from rookery.core import errors, patterns, text
 from rookery.store.port import Row
 
+from . import guard, nearby
 from . import holding as holds
-from . import mesh
 from .tx import Tx
 from .verbs import Arg
 
-HOLDS_LIMIT = 200
 MARKS_LIMIT = 2_000
 CALLS = 4  # commands of one session that are watched at the same time
-
-
-def others(tx: Tx) -> dict[str, Any]:
-    """What others hold in this working tree: the patterns to look at."""
-    me = tx.me()
-    rows = [row for row in tx.all("list_holds", kind="path", agent=0, limit=HOLDS_LIMIT) if _is_anothers(tx, me, row)]
-    return {"patterns": list(dict.fromkeys(row["pattern"] for row in rows))}
-
-
-def _is_anothers(tx: Tx, me: Row, row: Row) -> bool:
-    held = row["state"] == holding.HELD and row["agent"] != me["id"]
-    return held and holds.stands(tx, row) and not holds.apart(tx, row)
 
 
 def watch(
@@ -42,13 +29,13 @@ def watch(
     marks: Annotated[dict[str, Any] | None, Arg("how each file looks")] = None,
 ) -> dict[str, Any]:
     """How others' files look before a command runs."""
-    me = mesh.my_agent(tx)
+    me = _me(tx)
     known = _watches(tx, me)
     known.pop(call, None)
     kept = dict(list(known.items())[-(CALLS - 1) :])
     seen = _checked(marks or {})
     facts: dict[str, Any] = {"at": tx.now, "command": text.one_line(command, 200), "marks": seen,
-                             "patterns": (looked_at or [])[:HOLDS_LIMIT]}  # fmt: skip
+                             "patterns": (looked_at or [])[:guard.HOLDS_LIMIT]}  # fmt: skip
     _keep(tx, me, kept | {call[:200]: facts})
     return {"call": call, "files": len(seen)}
 
@@ -65,7 +52,7 @@ def changed(
     marks: Annotated[dict[str, Any] | None, Arg("how each file looks now")] = None,
 ) -> dict[str, Any]:
     """How they look after it. Whoever holds what changed is told, and so is the caller."""
-    me = mesh.my_agent(tx)
+    me = _me(tx)
     known = _watches(tx, me)
     before = known.pop(call, None)
     if before is None:
@@ -81,9 +68,7 @@ def changed(
 
 
 def _held_by_another(tx: Tx, me: Row, path: str, since: int) -> list[dict[str, str]]:
-    from . import nearby
-
-    rows = [row for row in nearby.covering(tx, path) if _is_anothers(tx, me, row)]
+    rows = [row for row in nearby.covering(tx, path) if guard.is_anothers(tx, me, row)]
     return [
         {"path": path, "holder": row["name"]}
         for row in rows[:1]
@@ -102,6 +87,12 @@ def _told(me: Row, before: Mapping[str, Any], paths: list[str]) -> str:
 def _listed(paths: list[str]) -> str:
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
     return ", ".join(text.one_line(path, 80) for path in paths[:3]) + more
+
+
+def _me(tx: Tx) -> Row:
+    from . import mesh  # most callers only ask what others hold
+
+    return mesh.my_agent(tx)
 
 
 def _watches(tx: Tx, me: Row) -> dict[str, dict[str, Any]]:

@@ -146,7 +146,7 @@ def _program(walker: Walker, words: list[str], state: State, frame: Frame, node:
 
 
 def _told(name: str, rest: list[str], site: _Site) -> bool:
-    rule = programs.RULES.get(name) or wrappers.RULES.get(name) or (wrappers.shell if name in wrappers.SHELLS else None)
+    rule = programs.rule(name) or wrappers.RULES.get(name) or (wrappers.shell if name in wrappers.SHELLS else None)
     if rule is not None:
         rule(name, rest, site)
     elif name in programs.PLAIN:

@@ -3,7 +3,7 @@
 from . import holes, reading
 from .options import given
 from .reading import Reach
-from .site import Rule, Site, dirname, doubt
+from .site import Site, dirname, doubt
 
 _RUFF = (
     "fix fix-only unsafe-fixes diff check n,no-cache q,quiet v,verbose s,silent e,exit-zero w,watch preview isolated "
@@ -83,11 +83,9 @@ class _Format:
             site.write(path.removesuffix("...") or ".", Reach.BENEATH)
 
 
-SUBCOMMANDS: dict[str, Rule] = {
-    "cargo": _Format("fmt", "--check", whole=True),
-    "go": _Format("fmt", "-n"),
-    "dart": _Format("format", "--output -o"),
-    "terraform": _Format("fmt", "-check -write"),
-    "tofu": _Format("fmt", "-check -write"),
-    "deno": _Format("fmt", "--check"),
-}
+cargo = _Format("fmt", "--check", whole=True)
+go = _Format("fmt", "-n")
+dart = _Format("format", "--output -o")
+terraform = _Format("fmt", "-check -write")
+tofu = _Format("fmt", "-check -write")
+deno = _Format("fmt", "--check")

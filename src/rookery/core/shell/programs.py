@@ -4,9 +4,10 @@ A `Plain` writes its operands, or what some of its options name. What needs more
 `git` or `wrappers`. A program that is in no table is opaque.
 """
 
+from importlib import import_module
 from typing import NamedTuple
 
-from . import edits, files, formatters, git, holes, reading
+from . import holes, reading
 from .options import given, names
 from .reading import Reach
 from .site import Rule, Site, doubt
@@ -172,21 +173,30 @@ ELSEWHERE = names(
     """
 )
 
-RULES: dict[str, Rule] = {
-    "cp": files.copy, "gcp": files.copy, "mv": files.move, "gmv": files.move, "ln": files.link,
-    "install": files.install, "ginstall": files.install, "mkdir": files.make_folder,
-    "rmdir": files.remove_folder, "dd": files.convert,
-    "split": files.split, "csplit": files.split, "mktemp": files.temporary, "tar": files.tar, "gtar": files.tar,
-    "bsdtar": files.tar, "unzip": files.unzip, "zip": files.zip_up, "rsync": files.sync, "curl": files.curl,
-    "wget": files.wget, "sed": edits.sed, "gsed": edits.sed, "perl": edits.perl, "awk": edits.awk, "gawk": edits.awk,
-    "mawk": edits.awk, "nawk": edits.awk, "patch": edits.patch, "gpatch": edits.patch,
-    "apply_patch": edits.apply_patch, "applypatch": edits.apply_patch, "git": git.git,
-    "ruff": formatters.ruff, "rustfmt": formatters.rustfmt, "biome": formatters.biome, **formatters.SUBCOMMANDS,
+# Each the function of a module that is imported when the program is first met: a hook reads one command, and ends.
+RULES: dict[str, str] = {
+    "cp": "files.copy", "gcp": "files.copy", "mv": "files.move", "gmv": "files.move", "ln": "files.link",
+    "install": "files.install", "ginstall": "files.install", "mkdir": "files.make_folder",
+    "rmdir": "files.remove_folder", "dd": "files.convert", "split": "files.split", "csplit": "files.split",
+    "mktemp": "files.temporary", "tar": "files.tar", "gtar": "files.tar", "bsdtar": "files.tar",
+    "unzip": "files.unzip", "zip": "files.zip_up", "rsync": "files.sync", "curl": "files.curl", "wget": "files.wget",
+    "sed": "edits.sed", "gsed": "edits.sed", "perl": "edits.perl", "awk": "edits.awk", "gawk": "edits.awk",
+    "mawk": "edits.awk", "nawk": "edits.awk", "patch": "edits.patch", "gpatch": "edits.patch",
+    "apply_patch": "edits.apply_patch", "applypatch": "edits.apply_patch", "git": "git.git",
+    "ruff": "formatters.ruff", "rustfmt": "formatters.rustfmt", "biome": "formatters.biome",
+    **{name: f"formatters.{name}" for name in ("cargo", "go", "dart", "terraform", "tofu", "deno")},
     **dict.fromkeys(
         ("gzip", "pigz", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "lz4", "compress", "uncompress"),
-        files.squeeze,
+        "files.squeeze",
     ),
 }  # fmt: skip
+
+
+def rule(name: str) -> Rule | None:
+    if name not in RULES:
+        return None
+    module, _, function = RULES[name].partition(".")
+    return getattr(import_module(f"rookery.core.shell.{module}"), function)
 
 
 def write_plain(name: str, program: Plain, words: list[str], site: Site) -> None:

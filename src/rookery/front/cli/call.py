@@ -29,6 +29,17 @@ class Options(NamedTuple):
     json: bool = False
 
 
+class Extra(NamedTuple):
+    """An argument that no verb has: what a command does besides its call."""
+
+    names: tuple[str, ...]  # flags, or one positional name
+    help: str
+    metavar: str = ""  # a flag without one takes no value
+    choices: tuple[str, ...] = ()
+    may_lack: bool = False
+    rest: bool = False  # everything after `--`
+
+
 class Later(NamedTuple):
     """A verb to be called once the reply was written: what happened is recorded after it did."""
 

@@ -3,26 +3,15 @@
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, get_args, get_origin
+from typing import Any, NoReturn, get_args, get_origin
 
 from rookery.core import errors, times
 from rookery.service.verbs import Parameter, Verb, parameters
 
-from .call import Call
+from .call import Call, Extra
 
 KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN", "span": "SPAN", "money": "AMOUNT"}
 STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content")
-
-
-class Extra(NamedTuple):
-    """An argument that no verb has: what a command does besides its call."""
-
-    names: tuple[str, ...]  # flags, or one positional name
-    help: str
-    metavar: str = ""  # a flag without one takes no value
-    choices: tuple[str, ...] = ()
-    may_lack: bool = False
-    rest: bool = False  # everything after `--`
 
 
 class Parser(argparse.ArgumentParser):

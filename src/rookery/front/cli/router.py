@@ -3,14 +3,15 @@
 import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rookery.core import errors, names
 from rookery.service import verbs
 
-from . import parser as parsing
-from .call import Call, Desk, Later, Options, Reply
-from .parser import Extra
+from .call import Call, Desk, Extra, Later, Options, Reply
+
+if TYPE_CHECKING:
+    from .parser import Parser
 
 Act = Callable[[Desk, dict[str, Any]], Reply]
 
@@ -233,7 +234,9 @@ def verb_of(command: Command) -> str:
     return command.verb or command.name.replace(" ", ".")
 
 
-def parser_of(command: Command, width: int) -> parsing.Parser:
+def parser_of(command: Command, width: int) -> "Parser":
+    from . import parser as parsing  # argparse: not for those who can do without
+
     verb = verbs.VERBS.get(verb_of(command))
     parser = parsing.Parser(command.name, command.help or (verb.help if verb else ""), width)
     if verb is not None:
@@ -244,10 +247,12 @@ def parser_of(command: Command, width: int) -> parsing.Parser:
 
 
 def _command(desk: Desk, command: Command, argv: list[str]) -> Reply:
-    parser = parser_of(command, desk.call.width)
-    read = parser.read(argv)
+    read = _plain(command, argv)
     if read is None:
-        return Reply(parser.format_help())
+        parser = parser_of(command, desk.call.width)
+        read = parser.read(argv)
+        if read is None:
+            return Reply(parser.format_help())
     before = desk.options
     desk.options = Options(
         read.pop("in_team") or before.team, read.pop("as_agent") or before.agent, read.pop("as_json") or before.json
@@ -259,12 +264,33 @@ def _command(desk: Desk, command: Command, argv: list[str]) -> Reply:
     return act(desk, read)
 
 
+def _plain(command: Command, argv: list[str]) -> dict[str, Any] | None:
+    """The arguments of a command without a verb, where they are words and switches and nothing is wrong with them; a
+    hook has no time for more. None: whoever can tell what is wrong reads them."""
+    if command.verb or command.name in verbs.VERBS or any(each.metavar or each.rest for each in command.extras):
+        return None
+    switches = {each.names[-1]: each.names[-1].strip("-") for each in command.extras if each.names[-1][0] == "-"}
+    places = [each for each in command.extras if each.names[-1] not in switches]
+    words = [word for word in argv if word not in switches]
+    needed = sum(not each.may_lack for each in places)
+    if any(word[:1] == "-" for word in words) or not needed <= len(words) <= len(places):
+        return None
+    if any(each.choices and word not in each.choices for each, word in zip(places, words, strict=False)):
+        return None
+    read: dict[str, Any] = {each.names[0]: None for each in places}
+    read |= {each.names[0]: word for each, word in zip(places, words, strict=False)}
+    read |= {name.replace("-", "_"): flag in argv for flag, name in switches.items()}
+    return read | {"in_team": None, "as_agent": None, "as_json": False}
+
+
 def call_verb(desk: Desk, name: str, read: Mapping[str, Any]) -> Any:
     return desk.verb(name, typed(desk, name, read))
 
 
 def typed(desk: Desk, name: str, read: Mapping[str, Any]) -> dict[str, Any]:
     """What was typed, as the verb wants it."""
+    from . import parser as parsing
+
     return parsing.arguments(verbs.VERBS[name], read, desk.call, desk.house.clock.wall_ms())
 
 

@@ -1,14 +1,16 @@
 """May what a tool is about to write be written? The tool's own words are read; nothing is run and nothing written."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rookery.core import text
 from rookery.core.hooks import NOTHING, Answer, Deed, Event
-from rookery.core.shell import Opaque, Reach, Write
 from rookery.front.cli.call import Desk
 from rookery.runtime import resolve
+
+if TYPE_CHECKING:
+    from rookery.core.shell import Write
 
 TOLD = 3  # refused paths that are told of in full
 ASKED = 900  # paths asked about at once
@@ -19,7 +21,7 @@ class Target(NamedTuple):
 
     paths: Sequence[str]
     patterns: Sequence[str] = ()
-    opaque: Sequence[Opaque] = ()
+    untold: Sequence[str] = ()  # parts that do not tell, and why
 
 
 def judged(desk: Desk, event: Event) -> Answer:
@@ -30,18 +32,20 @@ def judged(desk: Desk, event: Event) -> Answer:
     if refused:
         return Answer(deny=_denial(refused))
     answer = Answer(context="\n".join(warned))
-    return _untold(desk, event, target.opaque, answer) if target.opaque else answer
+    return _untold(desk, event, target.untold, answer) if target.untold else answer
 
 
 def _target(desk: Desk, event: Event) -> Target | None:
     if event.deed is Deed.EDIT:
-        return Target(event.paths, opaque=[Opaque(event.untold, event.tool)] if event.untold else [])
+        return Target(event.paths, untold=[f"{event.tool}: {event.untold}"] if event.untold else [])
     if event.deed is Deed.SHELL and event.command:
         return _of_command(desk, event.command)
     return None
 
 
-def _of_command(desk: Desk, command: str) -> Target:
+def _of_command(desk: Desk, command: str) -> Target | None:
+    if _is_nothing_kept(desk):
+        return None
     from rookery.runtime import shell
 
     home = desk.call.environ.get("HOME")
@@ -49,17 +53,29 @@ def _of_command(desk: Desk, command: str) -> Target:
     root = desk.house.places.root
     spelled = [(write, _spelled(write, root)) for write in reading.writes]
     wide = [path for write, path in spelled if write.pattern or path == root]
-    return Target([path for write, path in spelled if not write.pattern and path != root], wide, reading.opaque)
+    narrow = [path for write, path in spelled if not write.pattern and path != root]
+    return Target(
+        narrow, wide, [f"{text.one_line(each.fragment, 60)}: {each.reason}" for each in reading.opaque[:TOLD]]
+    )
 
 
-def _spelled(write: Write, root: str) -> str:
+def _is_nothing_kept(desk: Desk) -> bool:
+    """Nobody else holds anything, and no rule is about what nobody holds: then no command need be read."""
+    settings = desk.house.settings
+    if settings["guard.opaque"] in ("ask", "deny") or settings["guard.outside"] == "deny":
+        return False
+    found = desk.verb("turn.others", {})
+    return not (found["patterns"] or found["strict"] or found["policies"])
+
+
+def _spelled(write: "Write", root: str) -> str:
     """As `can-write` takes it. What reaches all of the workspace is the workspace; a repository too, for only git knows
     which of its files it will write."""
-    if write.reach is Reach.FILE:
+    if write.reach == "file":
         return write.path
     if not write.pattern and resolve.is_around(write.path, root):
         return root
-    inside = write.reach is Reach.REPOSITORY and resolve.is_around(root, write.path)
+    inside = write.reach == "repository" and resolve.is_around(root, write.path)
     return root if inside else f"{write.path}/"
 
 
@@ -110,7 +126,7 @@ def _where(verdict: Mapping[str, Any]) -> str:
 # -- what can not be told ----------------------------------------------------------------------------------------------
 
 
-def _untold(desk: Desk, event: Event, opaque: Iterable[Opaque], answer: Answer) -> Answer:
+def _untold(desk: Desk, event: Event, parts: Sequence[str], answer: Answer) -> Answer:
     rule = desk.house.settings["guard.opaque"]
     if rule == "check" and event.deed is Deed.SHELL:
         from . import watch
@@ -118,8 +134,7 @@ def _untold(desk: Desk, event: Event, opaque: Iterable[Opaque], answer: Answer) 
         watch.begin(desk, event)
     if rule in ("allow", "check"):
         return answer
-    why = "; ".join(f"{text.one_line(each.fragment, 60)}: {each.reason}" for each in list(opaque)[:TOLD])
-    said = f"Rookery can not tell which files this writes ({why})."
+    said = f"Rookery can not tell which files this writes ({'; '.join(parts)})."
     if rule == "ask":
         return answer._replace(ask=said)
     return answer._replace(deny=f"{said} This team refuses such commands: name the files, or use the edit tool.")

@@ -27,6 +27,8 @@ class Told(TypedDict):
 
 class Others(TypedDict):
     patterns: Words
+    strict: bool
+    policies: bool
 
 
 class Watching(TypedDict):

@@ -380,7 +380,7 @@ def _with(body: Statement | None, redirects: list[Redirect], words: list[Word]) 
         case Redirected(inner, before):
             return Redirected(_with(inner, [], words) if words else inner, (*before, *redirects))
         case Call():
-            call = body._replace(words=(*body.words, *words))
+            call = Call(body.assignments, (*body.words, *words), body.source)
             return Redirected(call, tuple(redirects)) if redirects else call
         case _:
             made = Redirected(body, tuple(redirects))
