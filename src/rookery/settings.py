@@ -1,6 +1,8 @@
 """The table of settings: what there is, what it takes, and what it is when nobody says."""
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from rookery.core.record import NamedTuple
 
 YEAR_S = 365 * 86_400
 SECONDS = "seconds"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rookery.core.shell import Reading, read, reading
-from rookery.core.shell.tree import Block, Call, Declaration, Node, Redirect
+from rookery.core.shell.tree import Block, Call, Declaration, Redirect
 from rookery.runtime.shell import parse, writes
 from tests.shell.corpus import CASES, CWD, HOME, Case, paths
 from tests.support import shfmt
@@ -81,8 +81,6 @@ def outline(block: Block) -> Iterator[str]:
             yield node.operator + " " + ("" if node.operator.startswith("<<") else node.target.source)
         if isinstance(node, tuple):
             waiting += node
-        elif isinstance(node, Node):
-            waiting += vars(node).values()
 
 
 def alike(words: str) -> str:

@@ -13,12 +13,13 @@ for ever; the number of its last line is where the next one begins.
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery.client.port import Client
 from rookery.core import errors
 from rookery.core import feed as words
 from rookery.core.caller import Caller
+from rookery.core.record import NamedTuple
 
 SCHEMA = "1.0.0"
 PAGE = 500

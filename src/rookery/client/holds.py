@@ -7,10 +7,11 @@ finds what nobody could ring for (a holder that was killed), and keeps the place
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery.core import errors, holding
 from rookery.core.caller import Caller
+from rookery.core.record import NamedTuple
 
 from . import waiting
 from .leases import Kept

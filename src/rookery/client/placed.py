@@ -8,10 +8,11 @@ would be taken, and left as a full path where it is only asked about: the verb a
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery.core import errors
 from rookery.core.caller import Caller
+from rookery.core.record import NamedTuple
 from rookery.runtime import resolve
 from rookery.service import verbs
 from rookery.wake.port import Listener

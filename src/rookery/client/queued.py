@@ -15,10 +15,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery.core import errors
 from rookery.core.caller import Caller, Grant
+from rookery.core.record import NamedTuple
 from rookery.service import tokens
 from rookery.service.tx import World
 from rookery.store.port import Store, Transaction

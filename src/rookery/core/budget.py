@@ -10,7 +10,8 @@ numbers, money is whole micro-units of a currency; nothing here is a float.
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from . import errors, text
 

@@ -1,6 +1,6 @@
 """Who calls: as far as a door can tell, before the ledger says which agent that is."""
 
-from typing import NamedTuple
+from rookery.core.record import NamedTuple
 
 
 class Grant(NamedTuple):

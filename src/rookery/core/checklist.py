@@ -17,9 +17,9 @@ task and is none (`- [] Title`) is reported, because a task that vanishes silent
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from rookery.core.plans import PlanTask, Problem, pieces, yes_or_no
+from rookery.core.record import NamedTuple
 from rookery.core.text import one_line
 
 # An item at least this many columns further right than another is its child; one column is a slip of the hand.

@@ -7,10 +7,11 @@ persuade: the heading says whose words they are, and no program can do more.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery.core.mail import Priority
 from rookery.core.names import PERSON
+from rookery.core.record import NamedTuple
 from rookery.core.text import cut, fence, one_line, plain
 
 SUBJECT_LIMIT = 120

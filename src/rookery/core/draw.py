@@ -8,10 +8,10 @@ Circular dependencies can not be drawn: text and SVG raise what `graph.order` ra
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from rookery.core import graph
 from rookery.core.layout import Layout, Place, Sizes, layered
+from rookery.core.record import NamedTuple
 from rookery.core.text import ELLIPSIS, one_line
 
 MARKS: Mapping[str, str] = {

@@ -1,7 +1,9 @@
 """Handoffs: work passed on with its context, rendered as Markdown, optionally from a template."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from rookery.core.record import NamedTuple
 
 from . import errors
 

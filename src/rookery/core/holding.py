@@ -12,7 +12,8 @@ Nobody overtakes: a request stands behind everything that was asked for before i
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from . import errors, names, text
 from .presence import Liveness

@@ -8,7 +8,8 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from .text import cut, fence, one_line, plain
 

@@ -8,9 +8,9 @@ arrows cross, and align. Long arrows from one task, or to one task, share their 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import NamedTuple
 
 from rookery.core import graph
+from rookery.core.record import NamedTuple
 
 Edge = tuple[str, str]  # (what must be done first, what waits for it)
 

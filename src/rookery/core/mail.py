@@ -9,7 +9,9 @@ A delivery is one message in one mailbox. Its life:
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum, StrEnum
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
+
+from rookery.core.record import NamedTuple
 
 from . import errors, text
 

@@ -9,9 +9,9 @@ can be file names anywhere and be spoken aloud. Character checks rather than a p
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from rookery.core.errors import BadInput
+from rookery.core.record import NamedTuple
 from rookery.core.text import quoted
 
 SYSTEM = "system"

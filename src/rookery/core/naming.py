@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain, count
-from typing import NamedTuple
 
 from rookery.core.errors import BadInput
 from rookery.core.names import RESERVED, check_name, did_you_mean, key
+from rookery.core.record import NamedTuple
 from rookery.core.text import quoted
 
 THEMES = ("default", "nature", "space", "minimal", "custom")

@@ -26,9 +26,9 @@ are different here; a caller whose disk holds them equal brings both to one form
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import NamedTuple
 
 from rookery.core.errors import BadInput
+from rookery.core.record import NamedTuple
 from rookery.core.text import quoted
 
 TEXT_LIMIT = 4096

@@ -10,10 +10,11 @@ place and the remedy, and nothing is imported until nothing is wrong:
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from rookery.core import graph
 from rookery.core.errors import BadInput
+from rookery.core.record import NamedTuple
 from rookery.core.text import one_line, plain, quoted
 
 TASK_LIMIT = 5_000

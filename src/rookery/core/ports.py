@@ -3,7 +3,9 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from rookery.core.record import NamedTuple
 
 
 class Clock(Protocol):

@@ -14,7 +14,8 @@ Work is a task or a reservation held. The limits are settings; exactly 30 s is i
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 
 class Liveness(StrEnum):

@@ -1,7 +1,8 @@
 """`any:ROLE`: one agent of a role, chosen so that the reason can be told."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from . import errors
 

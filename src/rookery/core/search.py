@@ -1,6 +1,6 @@
 """What a person types into a search, as terms; and where the terms stand in a text."""
 
-from typing import NamedTuple
+from rookery.core.record import NamedTuple
 
 from . import errors, text
 

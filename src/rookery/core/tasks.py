@@ -10,7 +10,9 @@ pending, and its last holder is told LEASE_EXPIRED until someone claims anew.
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
+
+from rookery.core.record import NamedTuple
 
 from . import errors, text
 

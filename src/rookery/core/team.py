@@ -9,7 +9,9 @@ What it says is set, what it says is null is taken back, and what it does not sa
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
+
+from rookery.core.record import NamedTuple
 
 from . import budget, errors, names, text
 

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from rookery.core.hooks import Answer, Deed, Event, Moment
+from rookery.core.record import NamedTuple
 
 TEXT, EVENT = "{text}", "{event}"  # in a form: what is said, and the program's word for the moment
 PATHS_LIMIT = 1000

@@ -7,9 +7,9 @@
 
 import os
 import stat
-from typing import NamedTuple
 
 from rookery.core.errors import BadInput
+from rookery.core.record import NamedTuple
 from rookery.runtime.files import read_limited
 
 POINTER_LIMIT = 1 << 14

@@ -12,9 +12,10 @@ import os
 import signal
 import time
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery.core.errors import Refused, Unreachable
+from rookery.core.record import NamedTuple
 
 from . import files, process
 

@@ -3,9 +3,9 @@
 import os
 import stat
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from rookery.core.errors import BadInput, StoreUnusable
+from rookery.core.record import NamedTuple
 from rookery.runtime import git
 from rookery.runtime.files import check_may_open, read_limited, refusal
 

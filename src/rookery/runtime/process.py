@@ -8,9 +8,9 @@ namespace the start time carries the namespace too: `4711@4026532201`.
 
 import os
 import sys
-from typing import NamedTuple
 
 from rookery.core.errors import StoreUnusable
+from rookery.core.record import NamedTuple
 
 LINUX = sys.platform == "linux"
 PROC = "/proc"

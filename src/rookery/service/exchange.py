@@ -5,9 +5,10 @@ that is made from the message's and its recipient (`core.ids.copy_id`), the same
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from rookery.core import errors, ids, mail, names, text, times
+from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
 from . import cards, post

@@ -3,9 +3,10 @@
 It only looks, so that asking costs nobody anything: one look per folder above the path, however much is reserved.
 """
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from rookery.core import errors, holding, patterns, text
+from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
 from . import holding as holds

@@ -5,9 +5,10 @@ Python block, a command run under a slot), which alone renews it. One without ei
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery.core import holding, patterns, presence, text
+from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
 from . import held, nearby

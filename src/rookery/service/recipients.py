@@ -1,9 +1,9 @@
 """Whom an address means: a name, a group, everyone, or one agent of a role."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from rookery.core import errors, names, presence, routing
+from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
 from .tx import DEFINED, Tx

@@ -8,10 +8,11 @@ offered again. Two cursors say how far that went, so a look costs what is new an
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from rookery.core import digest, errors, hooks, mail, names
 from rookery.core.hooks import Moment
+from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
 from . import cards, mailbox, mesh, watching

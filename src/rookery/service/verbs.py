@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple, cast, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 from rookery.core import errors, names, text
+from rookery.core.record import NamedTuple
 
 BIGGEST = (1 << 53) - 1
 

@@ -4,7 +4,7 @@
 attached or follows, `?` a value only if it is attached. Words after `--` are operands, as is `-`.
 """
 
-from typing import NamedTuple
+from rookery.core.record import NamedTuple
 
 from . import holes
 

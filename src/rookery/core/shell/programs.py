@@ -5,7 +5,8 @@ A `Plain` writes its operands, or what some of its options name. What needs more
 """
 
 from importlib import import_module
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from . import holes, reading
 from .options import given, names

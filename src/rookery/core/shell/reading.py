@@ -1,7 +1,8 @@
 """What is known of a command: the paths it would write, and the parts that do not tell."""
 
 from enum import StrEnum
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from . import holes
 

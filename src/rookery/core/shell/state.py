@@ -7,7 +7,8 @@ text does not set.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from .holes import UNKNOWN
 from .tree import Statement

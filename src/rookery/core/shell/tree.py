@@ -4,73 +4,45 @@ Words keep the text as it was written, backslashes included; `words` says what t
 understand is a `Broken`, so that nothing is passed over in silence.
 """
 
-from typing import Any, ClassVar, TypeAlias, Union, dataclass_transform
+from typing import TypeAlias, Union
 
-
-@dataclass_transform(frozen_default=True)
-class Node:
-    """A value with named fields, as `NamedTuple` makes them, whose classes are made ten times as quickly: there are
-    many here, and a hook that has to read a command waits for all of them."""
-
-    __match_args__: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls) -> None:
-        cls.__match_args__ = tuple(cls.__annotations__)
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        vars(self).update(zip(self.__match_args__, values, strict=False), **named)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{type(self).__name__}.{name} is as it was made")
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(self._values())
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}{self._values()!r}"
-
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__match_args__)
-
+from rookery.core.record import NamedTuple
 
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
-class Bare(Node):
+class Bare(NamedTuple):
     """Outside quotes: backslashes, wildcards, braces and a tilde still mean something."""
 
     raw: str
 
 
-class Soft(Node):
+class Soft(NamedTuple):
     """Between double quotes or in a heredoc: only some backslashes mean something."""
 
     raw: str
     heredoc: bool = False
 
 
-class Literal(Node):
+class Literal(NamedTuple):
     """Single quotes, and what needs no reading."""
 
     text: str
 
 
-class Ansi(Node):
+class Ansi(NamedTuple):
     """`$'...'`, without its quotes."""
 
     raw: str
 
 
-class Quotes(Node):
+class Quotes(NamedTuple):
     """Double quotes: one word comes out, whatever stands in them."""
 
     parts: tuple["Part", ...]
 
 
-class Variable(Node):
+class Variable(NamedTuple):
     """`$name`, `${name}` or `${name<operator><operand>}`."""
 
     name: str
@@ -78,14 +50,14 @@ class Variable(Node):
     operand: str = ""
 
 
-class Substitution(Node):
+class Substitution(NamedTuple):
     """`$(...)` and backticks, or with `<` and `>` a process substitution."""
 
     body: "Block"
     kind: str = "$"
 
 
-class Untold(Node):
+class Untold(NamedTuple):
     """What is not worked out, with the substitutions in it; `number` where digits come out."""
 
     raw: str
@@ -96,7 +68,7 @@ class Untold(Node):
 Part: TypeAlias = Bare | Soft | Literal | Ansi | Quotes | Variable | Substitution | Untold
 
 
-class Word(Node):
+class Word(NamedTuple):
     parts: tuple[Part, ...]
     source: str
 
@@ -104,7 +76,7 @@ class Word(Node):
 # --- statements -------------------------------------------------------------------------------------------------------
 
 
-class Assignment(Node):
+class Assignment(NamedTuple):
     """`value` is what a plain variable is given; for arrays and their elements the name alone counts."""
 
     name: str
@@ -113,68 +85,68 @@ class Assignment(Node):
     plain: bool = True
 
 
-class Redirect(Node):
+class Redirect(NamedTuple):
     """`target` of a heredoc or a here-string is the text itself."""
 
     operator: str
     target: Word
 
 
-class Call(Node):
+class Call(NamedTuple):
     assignments: tuple[Assignment, ...]
     words: tuple[Word, ...]
     source: str
 
 
-class Declaration(Node):
+class Declaration(NamedTuple):
     """`export`, `declare`, `local`, `readonly`, `typeset`: assignments that are a command."""
 
     assignments: tuple[Assignment, ...]
     words: tuple[Word, ...]
 
 
-class Redirected(Node):
+class Redirected(NamedTuple):
     body: Union["Statement", None]
     redirects: tuple[Redirect, ...]
 
 
-class Chain(Node):
+class Chain(NamedTuple):
     first: "Statement"
     rest: tuple[tuple[str, "Statement"], ...]  # after `&&` or `||`
 
 
-class Pipeline(Node):
+class Pipeline(NamedTuple):
     parts: tuple["Statement", ...]
 
 
-class Negated(Node):
+class Negated(NamedTuple):
     body: "Statement"
 
 
-class Background(Node):
+class Background(NamedTuple):
     body: "Statement"
 
 
-class Subshell(Node):
+class Subshell(NamedTuple):
     body: "Block"
 
 
-class Group(Node):
+class Group(NamedTuple):
     body: "Block"
 
 
-class If(Node):
+class If(NamedTuple):
     arms: tuple[tuple["Block", "Block"], ...]
     otherwise: "Block"
 
 
-class Loop(Node):
+class Loop(NamedTuple):
     test: "Block"
     body: "Block"
     until: bool = False
 
 
-class For(Node):
+class For(NamedTuple):
     """Without `words` over what is not told: the positional parameters, a menu, arithmetic."""
 
     name: str
@@ -182,23 +154,23 @@ class For(Node):
     body: "Block"
 
 
-class Case(Node):
+class Case(NamedTuple):
     subjects: tuple[Word, ...]
     arms: tuple["Block", ...]
 
 
-class Function(Node):
+class Function(NamedTuple):
     name: str
     body: "Statement"
 
 
-class Expression(Node):
+class Expression(NamedTuple):
     """`[[ ]]` and `(( ))`: nothing is written but by what is substituted in it."""
 
     parts: tuple[Part, ...]
 
 
-class Broken(Node):
+class Broken(NamedTuple):
     source: str
     reason: str
 

@@ -7,7 +7,8 @@ nothing was opaque.
 
 from collections.abc import Callable
 from itertools import product
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from . import holes, reading, words
 from .holes import UNKNOWN

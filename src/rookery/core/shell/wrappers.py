@@ -1,7 +1,8 @@
 """Programs that run another one: what they run is read in their place."""
 
 from itertools import pairwise
-from typing import NamedTuple
+
+from rookery.core.record import NamedTuple
 
 from . import holes, reading
 from .holes import DEEP, SPLIT, UNKNOWN

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from rookery import app
 from rookery.core.caller import Caller
+from rookery.core.record import NamedTuple
 from rookery.runtime import process
 
 

@@ -11,10 +11,11 @@ import os
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from rookery import app, door
 from rookery.core import errors
+from rookery.core.record import NamedTuple
 from rookery.runtime import doorway, files, process
 from rookery.version import VERSION
 

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rookery.core import errors, names
+from rookery.core.record import NamedTuple
 from rookery.service import verbs
 
 from .call import Call, Desk, Extra, Later, Options, Reply

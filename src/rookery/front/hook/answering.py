@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from rookery.core import errors, hooks
 from rookery.core.caller import Caller
 from rookery.core.hooks import NOTHING, Answer, Event, Moment
+from rookery.core.record import NamedTuple
 from rookery.front.cli.call import Desk, Later
 from rookery.hosts.profile import Profile
 from rookery.runtime import git, process

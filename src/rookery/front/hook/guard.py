@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rookery.core import text
 from rookery.core.hooks import NOTHING, Answer, Deed, Event
+from rookery.core.record import NamedTuple
 from rookery.front.cli.call import Desk
 from rookery.runtime import resolve
 

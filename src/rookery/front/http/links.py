@@ -1,7 +1,9 @@
 """What can be asked next: where an answer holds the id, the epoch or the name that another request needs."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from rookery.core.record import NamedTuple
 
 ID, TASK, THREAD, PLAN = (f"$response.body#/{field}" for field in ("id", "taskId", "id", "id"))
 

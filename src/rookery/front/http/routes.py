@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope
 
 from rookery.core import errors, tokens
+from rookery.core.record import NamedTuple
 from rookery.service import verbs
 
 from . import openapi, resources, shapes, tasks, threads, usage

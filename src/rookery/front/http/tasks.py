@@ -1,9 +1,11 @@
 """Seed 002's task routes: its names and shapes, over the verbs."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.responses import Response
+
+from rookery.core.record import NamedTuple
 
 from .answer import json_answer
 from .ask import Ask

@@ -7,9 +7,10 @@ line's would mislead. Everything a tool says costs every turn of every agent, so
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 from rookery.core import errors
+from rookery.core.record import NamedTuple
 from rookery.front.http.openapi import schema_of
 from rookery.service import verbs
 
