@@ -162,6 +162,17 @@ def test_whatever_a_session_does_renews(stage: Stage) -> None:
     assert stage.refused("reserve", "bob", paths=["src/x"]).code == "RESERVED"
 
 
+def test_what_was_waited_for_twice_goes_on_together(stage: Stage) -> None:
+    reserve(stage, "ada", "src/")
+    first, second = wait(stage, "bob", "src/x", ttl_ms=MINUTE), wait(stage, "bob", "src/x", ttl_ms=2 * MINUTE)
+    stage.call("release", "ada", all=True)
+    assert (take(stage, "bob", first), take(stage, "bob", second)) == ("held", "held")
+    again = reserve(stage, "bob", "src/x", ttl_ms=5 * MINUTE)
+    assert again["id"] in (first, second)
+    ends = [row["expiresAt"] for row in stage.call("reservations")["reservations"]]
+    assert ends == [again["expiresAt"]] * 2
+
+
 RENEWALS = {"renew_held", "renew_holds"}
 
 
