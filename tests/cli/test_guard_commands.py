@@ -15,6 +15,7 @@ import pytest
 from tests.cli.conftest import Terminal
 from tests.support import doors
 from tests.support.procs import PATIENCE_S
+from tests.unit.gitrepo import git, repository
 
 ADA, BOB = ("--as", "architect"), ("--as", "implementer")
 
@@ -59,6 +60,32 @@ def test_paths_are_taken_from_where_one_stands(rook: Terminal) -> None:
     rook.ok(*ADA, "reserve", str(rook.folder / "src" / "io") + "/")
     assert refusal(rook, *BOB, "reserve", "src/../src/io/x.py")["code"] == "RESERVED"
     assert refusal(rook, *BOB, "reserve", "../elsewhere")["code"] == "OUTSIDE_WORKSPACE"
+
+
+def test_can_write_tells_what_to_do(rook: Terminal) -> None:
+    rook.ok(*ADA, "reserve", "src/", "-m", "the parser")
+    denied = rook(*BOB, "can-write", "src/x.py", "../outside", width=400)
+    assert denied.code == 1
+    held, outside = denied.out.splitlines()
+    assert held.startswith("src/x.py may not be written: held by architect until")
+    assert "(the parser)" in held
+    assert held.endswith("`rook send architect -s ...` to ask, or `rook reserve src/x.py --wait 300`.")
+    assert outside.endswith("Write inside the team's workspace, or ask the person to do it.")
+    free = rook.ok(*BOB, "can-write", "docs/x.md")
+    assert free.strip() == "docs/x.md may be written: nobody else holds it."
+
+
+def test_a_hold_in_another_worktree_is_told_of(rook: Terminal) -> None:
+    main, side = repository(rook.folder / "main"), rook.folder / "side"
+    git("worktree", "add", "-q", str(side), cwd=main)
+    rook.folder = main
+    rook.ok(*ADA, "reserve", "src/")
+    rook.folder = side
+    told = rook(*BOB, "can-write", "src/x.py")
+    assert told.code == 0
+    assert "src/x.py may be written" in told.out
+    assert "in another working tree" in " ".join(told.out.split())
+    assert "held by architect" in told.out
 
 
 def test_a_wait_that_is_over(rook: Terminal) -> None:

@@ -119,7 +119,7 @@ def test_errors_of_routes_have_the_same_shape(door: Door):
 
 NO_CALLERS = (
     "x", "[]", '{"agent": 1}', '{"nothing": 1}', '{"agent": "system"}', '{"process": [1]}', '{"lineage": [[1]]}',
-    '{"lineage": 5}', '{"open_addresses": "yes"}', '{"cwd": "\\u0000"}',
+    '{"lineage": 5}', '{"open_addresses": "yes"}', '{"cwd": "\\u0000"}', '{"tree": 5}', '{"tree": null}',
 )  # fmt: skip
 
 

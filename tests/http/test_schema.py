@@ -164,7 +164,7 @@ def test_a_word_of_a_path_is_only_ever_a_value(door: Door, path: str):
 scalars = st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.text(max_size=20) | st.floats()
 junk = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2))
 callers = st.dictionaries(
-    st.sampled_from(("agent", "session", "process", "lineage", "host", "boot", "cwd", "open_addresses", "more")),
+    st.sampled_from(("agent", "session", "process", "lineage", "host", "boot", "cwd", "tree", "open_addresses", "x")),
     junk | st.lists(st.tuples(junk, junk), max_size=2),
     max_size=4,
 )

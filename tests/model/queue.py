@@ -164,13 +164,14 @@ class Line:
         return request
 
     def _again(self, agent: str, want: str, mode: str, ttl: int) -> bool:
-        """Asking twice is not having it twice."""
-        for thing in self.things:
+        """Asking twice is not having it twice; what was waited for twice is had twice, and goes on together."""
+        found = False
+        for thing in list(self.things):
             same = (thing.agent, thing.what, thing.mode, thing.session, thing.waiting)
             if same == (agent, want, mode, self.sessions[agent], False) and not thing.is_slot and self.is_live(thing):
                 self.change(thing, replace(thing, ttl=ttl, until=self.now + ttl, renewed=self.now))
-                return True
-        return False
+                found = True
+        return found
 
     def take(self, agent: str, request: str) -> str:
         rows = [thing for thing in self.things if thing.request == request and thing.agent == agent]

@@ -80,6 +80,9 @@ class GuardMachine(RuleBasedStateMachine):
     def join(self, name: str) -> None:
         """As another process, which puts out the one before."""
         self.sweep()  # a join would, when an hour has passed
+        self.arrive(name)
+
+    def arrive(self, name: str) -> None:
         process = self.stage.process()
         self.processes[process[0]] = process
         self.stage.join(name, process=process, takeover=True)
@@ -114,6 +117,9 @@ class GuardMachine(RuleBasedStateMachine):
     def sweep(self) -> None:
         self.stage.call("sweep")
         self.line.sweep()
+        for name, session in list(self.line.sessions.items()):
+            if self.line.processes.get(session) == "dead":  # its session may have been ended: this is about holds
+                self.arrive(name)
 
     @rule(name=names)
     def heartbeat(self, name: str) -> None:

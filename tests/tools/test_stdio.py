@@ -52,6 +52,26 @@ async def test_a_task_from_claim_to_done(seats: Seats, home: Any) -> None:
         assert await model.call("claim") == "Nothing is ready to be claimed."
 
 
+async def test_files_are_kept_for_one_model_at_a_time(seats: Seats) -> None:
+    async with seats() as ada, seats() as bob:
+        await ada.call("join", name="ada")
+        await bob.call("join", name="bob")
+        kept = await ada.call("reserve", paths=["src/parser/", "docs/*.md"], reason="the parser")
+        assert kept.startswith("Yours until ")
+        assert kept.endswith("src/parser/, docs/*.md.")
+        refused = await bob.refused("reserve", paths=["README.md", "src/parser/lexer.py"])
+        assert refused.startswith("RESERVED: src/parser/ is held by ada until ")
+        assert "(the parser)" in refused
+        assert "`rook send ada -s ...` to ask" in refused
+        assert (await bob.refused("release", paths=["src/parser/"])).startswith("NOT_HELD: ")
+        assert (await bob.refused("reserve", paths=["../elsewhere"])).startswith("OUTSIDE_WORKSPACE: ")
+        assert await ada.call("release", paths=["src/parser/"]) == "Released: src/parser/."
+        shared = await bob.call("reserve", paths=["src/parser/lexer.py"], shared=True)
+        assert shared.startswith("Yours (shared) until ")
+        assert await ada.call("release", all=True) == "Released: docs/*.md."
+        assert await ada.call("release", all=True) == "You held nothing."
+
+
 async def test_who_has_no_name_is_not_taken_for_the_person(seats: Seats) -> None:
     async with seats() as model:
         for tool, args in (
@@ -59,6 +79,8 @@ async def test_who_has_no_name_is_not_taken_for_the_person(seats: Seats) -> None
             ("send", {"to": ["user"], "subject": "x"}),
             ("claim", {}),
             ("ask", {"title": "x"}),
+            ("reserve", {"paths": ["src/"]}),
+            ("release", {"all": True}),
         ):
             assert (await model.refused(tool, **args)).startswith("WHO_ARE_YOU: ")
 

@@ -24,6 +24,13 @@ def test_an_agent_can_afford_them() -> None:
     assert len(json.dumps(told(), separators=(",", ":"))) <= LIMIT_BYTES
 
 
+def test_they_have_the_names_that_agents_are_told_of() -> None:
+    """All of interfaces.md's but `spawn`, which has no verb yet."""
+    assert [tool.name for tool in tools.TABLE] == [
+        "join", "who", "send", "inbox", "ack", "tasks", "claim", "progress", "done", "ask", "fail", "reserve", "release"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("tool", tools.TABLE, ids=lambda tool: tool.name)
 def test_every_argument_is_one_of_its_verb_or_explained(tool: tools.Tool) -> None:
     known = {parameter.name for parameter in verbs.parameters(verbs.find(tool.verb).load())}
@@ -41,6 +48,9 @@ def test_every_argument_is_one_of_its_verb_or_explained(tool: tools.Tool) -> Non
         ("send", {"form": "x"}, "send takes no 'form'."),
         ("ack", {}, "ack needs ids."),
         ("done", {"summary": None}, "done needs summary."),
+        ("reserve", {}, "reserve needs paths."),
+        ("reserve", {"paths": ["a"], "bound": True}, "reserve takes no 'bound'."),
+        ("release", {"paths": ["a"], "force": True}, "release takes no 'force'."),
     ],
 )
 def test_a_wrong_call_is_refused_before_it_reaches_anyone(name: str, args: dict[str, object], says: str) -> None:

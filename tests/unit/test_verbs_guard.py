@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rookery.core import errors, feed
+from rookery.store.sqlite import SqliteTransaction
 from tests.support.chores import add, claim, done, stop
 from tests.support.stage import MINUTE, SECOND, Build, Stage
 
@@ -159,6 +160,64 @@ def test_whatever_a_session_does_renews(stage: Stage) -> None:
         stage.clock.pass_time(MINUTE - 1)
         stage.send("ada", "bob")
     assert stage.refused("reserve", "bob", paths=["src/x"]).code == "RESERVED"
+
+
+def test_what_was_waited_for_twice_goes_on_together(stage: Stage) -> None:
+    reserve(stage, "ada", "src/")
+    first, second = wait(stage, "bob", "src/x", ttl_ms=MINUTE), wait(stage, "bob", "src/x", ttl_ms=2 * MINUTE)
+    stage.call("release", "ada", all=True)
+    assert (take(stage, "bob", first), take(stage, "bob", second)) == ("held", "held")
+    again = reserve(stage, "bob", "src/x", ttl_ms=5 * MINUTE)
+    assert again["id"] in (first, second)
+    ends = [row["expiresAt"] for row in stage.call("reservations")["reservations"]]
+    assert ends == [again["expiresAt"]] * 2
+
+
+RENEWALS = {"renew_held", "renew_holds"}
+
+
+@pytest.mark.parametrize(("takes", "passed", "due"), [
+    ((), 5 * TTL, False), (("path",), TTL // 2 - 1, False), (("path",), TTL // 2 + 1, True),
+    (("slot",), TTL // 2 - 1, False), (("slot",), TTL // 2 + 1, True), (("task",), 2 * MINUTE, False),
+    (("task",), 3 * MINUTE, True), (("path", "slot", "task"), MINUTE, False), (("path", "task"), 3 * MINUTE, True),
+])  # fmt: skip
+def test_a_session_with_nothing_to_renew_writes_nothing_for_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, takes: tuple[str, ...], passed: int, due: bool
+) -> None:
+    """Most sends are by someone who holds nothing, or renewed it a moment ago."""
+    dan = stage.caller(session=stage.join("dan")["session"])
+    things = {"path": lambda: stage.call("reserve", dan, paths=["src/"]),
+              "slot": lambda: stage.call("slot.take", dan, name="build"),
+              "task": lambda: stage.call("task.claim", dan, id=add(stage))}  # fmt: skip
+    for thing in takes:
+        things[thing]()
+    ran: list[str] = []
+    run = SqliteTransaction.run
+
+    def noted(self: SqliteTransaction, query: str, /, **params: Any) -> int:
+        ran.append(query)
+        return run(self, query, **params)
+
+    monkeypatch.setattr(SqliteTransaction, "run", noted)
+    stage.clock.pass_time(passed)
+    for _ in range(2):
+        stage.send(dan, "bob")
+    assert "beat_sent" in ran
+    assert [query for query in ran if query in RENEWALS] == (["renew_held", "renew_holds"] if due else []), "once"
+
+
+@pytest.mark.parametrize("verb", ["reserve", "slot.take"])
+def test_a_handle_renews_by_whatever_it_does(stage: Stage, verb: str) -> None:
+    dan = stage.caller(session=stage.join("dan")["session"])
+    asked: dict[str, Any] = {"paths": ["src/"]} if verb == "reserve" else {"name": "build"}
+    stage.call(verb, dan, **asked, ttl_ms=MINUTE)
+    stop(stage, "dan")
+    for _ in range(20):
+        stage.clock.pass_time(MINUTE - 1)
+        stage.send(dan, "bob")
+    assert stage.refused(verb, "bob", **asked).code == "RESERVED"
+    stage.clock.pass_time(MINUTE)
+    stage.call(verb, "bob", **asked)
 
 
 def test_a_running_process_keeps_it_up_to_six_leases(stage: Stage) -> None:

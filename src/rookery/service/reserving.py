@@ -64,29 +64,29 @@ def parse(written: str) -> patterns.Pattern:
 
 def _take(tx: Tx, me: Row, asked: holds.Request) -> dict[str, Any]:
     """What this session has already is renewed, unless a process wants its own: asking twice is not having it twice."""
-    mine = {} if asked.bound else _same(tx, me, asked)
-    for want in asked.wants:
-        if want.text in mine:
-            tx.run("renew_hold", id=mine[want.text]["id"], ttl_ms=asked.ttl_ms, reason=asked.reason)
-    new = asked._replace(wants=[want for want in asked.wants if want.text not in mine])
+    mine = [] if asked.bound else _same(tx, me, asked)
+    for row in mine:
+        tx.run("renew_hold", id=row["id"], ttl_ms=asked.ttl_ms, reason=asked.reason)
+    known = {row["pattern"] for row in mine}
+    new = asked._replace(wants=[want for want in asked.wants if want.text not in known])
     if not new.wants:
-        first = next(iter(mine.values()))["request"]
-        return holds.answer(tx, me, tx.all("request_rows", request=first))
+        return holds.answer(tx, me, tx.all("request_rows", request=mine[0]["request"]))
     request = tx.new_id("res-")
     holds.insert(tx, me, new, request, holding.HELD, tx.now + asked.ttl_ms)
     return holds.granted(tx, me, request) | {"paths": [want.text for want in asked.wants]}
 
 
-def _same(tx: Tx, me: Row, asked: holds.Request) -> dict[str, Row]:
+def _same(tx: Tx, me: Row, asked: holds.Request) -> list[Row]:
+    """Of each path possibly several: what was waited for twice was granted twice."""
     like = ("path", holding.HELD, asked.mode, 0, held.session_of(me))
     wanted = {want.text for want in asked.wants}
-    return {
-        row["pattern"]: row
+    return [
+        row
         for row in tx.all("holds_of_agent", agent=me["id"])
         if (row["kind"], row["state"], row["mode"], row["bound"], row["session"]) == like
         and row["pattern"] in wanted
         and holds.stands(tx, row)
-    }
+    ]
 
 
 def lease_ttl(tx: Tx, ttl_ms: int | None) -> int:

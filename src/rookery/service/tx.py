@@ -216,8 +216,13 @@ class Tx:
             self.keep_held()
 
     def keep_held(self) -> None:
-        """What this session holds is renewed by whatever it does: tasks with their paths, reservations, slots."""
+        """What this session holds is renewed by whatever it does: tasks with their paths, reservations, slots.
+
+        Whoever calls by its session was looked up together with whether that is due; mostly it is not.
+        """
         me = self.me()
+        if not me.get("due", True):
+            return
         if self.run("renew_held", agent=me["id"], session=me["session"]):
             self.run("renew_held_paths", agent=me["id"])
         self.run(

@@ -9,10 +9,14 @@ FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
 WHERE a.team = :team AND a.key = :key;
 
 -- name: agent_by_session
--- The agent a session was for, whether or not it still is.
+-- The agent a session was for, whether or not it still is. `due`: has half the time of anything it holds gone by?
 SELECT a.id, a.name, a.key, a.role, a.is_human, a.epoch, a.session, a.created_at, a.left_at,
        s.id AS asked, s.end_reason, s.pid, s.started, s.boot, s.host, s.cwd, s.branch, s.model, s.program,
-       s.heartbeat_at, s.activity_at, s.joined_at, s.ended_at, s.coordination, s.sent
+       s.heartbeat_at, s.activity_at, s.joined_at, s.ended_at, s.coordination, s.sent,
+       EXISTS (SELECT 1 FROM tasks t WHERE t.team = s.team AND t.holder = s.agent AND t.status = 'in_progress'
+               AND t.lease_until < :now + t.ttl_ms / 2)
+       OR EXISTS (SELECT 1 FROM reservations r WHERE r.team = s.team AND r.agent = s.agent AND r.task IS NULL
+                  AND r.expires_at < :now + r.ttl_ms / 2) AS due
 FROM sessions s JOIN agents a ON a.team = s.team AND a.id = s.agent
 WHERE s.team = :team AND s.id = :session;
 
