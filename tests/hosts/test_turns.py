@@ -1,0 +1,34 @@
+"""What the rig promises of every program: it speaks with the scripted model, and its tools do what the script says."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.model.script import expect, say
+from tests.hosts.programs import ALL, Program
+from tests.hosts.stage import Stage
+
+pytestmark = [pytest.mark.hosts, pytest.mark.parametrize("program", ALL.values(), ids=ALL)]
+
+
+def test_a_plain_turn(program: Program, tmp_path: Path) -> None:
+    run = Stage(tmp_path, program).play([say("The rooks are in the elm.")], "Where are the rooks?")
+    assert "The rooks are in the elm." in run.stdout
+    assert run.told("Where are the rooks?")
+    assert not run.left_behind
+
+
+def test_the_tools_do_what_the_script_says(program: Program, tmp_path: Path) -> None:
+    stage = Stage(tmp_path, program)
+    nest = stage.project / "nest.txt"
+    moves = [
+        program.write(nest, "three eggs\n"),
+        program.edit(nest, "three eggs", "four eggs"),
+        program.bash("cp nest.txt copy.txt && echo copied with care"),
+        expect("copied with care"),
+        say("done"),
+    ]
+    run = stage.play(moves)
+    assert nest.read_text() == "four eggs\n"
+    assert (stage.project / "copy.txt").read_text() == "four eggs\n"
+    assert len(run.results) == 3
