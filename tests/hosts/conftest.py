@@ -1,11 +1,11 @@
-"""Every test here runs real programs; where that cannot be, it says why."""
+"""A test here that runs real programs is marked `hosts`; where they cannot run, it says why."""
 
 import pytest
 
 from tests.hosts.stage import lacking
 
 
-@pytest.fixture(autouse=True, scope="session")
-def programs_can_run() -> None:
-    if reason := lacking():
+@pytest.fixture(autouse=True)
+def programs_can_run(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("hosts") and (reason := lacking()):
         pytest.skip(reason)

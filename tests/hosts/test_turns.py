@@ -18,13 +18,17 @@ def test_a_plain_turn(program: Program, tmp_path: Path) -> None:
     assert not run.left_behind
 
 
-def test_the_tools_do_what_the_script_says(program: Program, tmp_path: Path) -> None:
+def test_the_tools_do_what_the_script_says(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SECRET_OF_THE_CALLER", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "canary-9e1f")
     stage = Stage(tmp_path, program)
     nest = stage.project / "nest.txt"
     moves = [
         program.write(nest, "three eggs\n"),
         program.edit(nest, "three eggs", "four eggs"),
-        program.bash("cp nest.txt copy.txt && echo copied with care"),
+        program.bash("cp nest.txt copy.txt && env > env.txt && echo copied with care"),
         expect("copied with care"),
         say("done"),
     ]
@@ -32,3 +36,6 @@ def test_the_tools_do_what_the_script_says(program: Program, tmp_path: Path) -> 
     assert nest.read_text() == "four eggs\n"
     assert (stage.project / "copy.txt").read_text() == "four eggs\n"
     assert len(run.results) == 3
+    seen = (stage.project / "env.txt").read_text()
+    assert f"HOME={stage.home}\n" in seen
+    assert "canary-9e1f" not in seen

@@ -17,11 +17,15 @@ function firstTime(mark) {
 export const Rig = async ({ client }) => ({
   event: async ({ event }) => {
     if (event.type === "session.created") writeDown("start", event)
-    if (event.type !== "session.idle") return
-    writeDown("stop", event)
+    if (event.type === "session.idle") writeDown("idle", event)
+  },
+  // Awaited while the turn still runs: a message put behind the model's last text is answered before the turn ends.
+  // At session.idle it would be too late, for `opencode run` ends there.
+  "experimental.text.complete": async (input, output) => {
+    writeDown("stop", { input, output })
     if (rules.hold && firstTime(`${folder}/held`)) {
-      const parts = [{ type: "text", text: rules.hold }]
-      await client.session.promptAsync({ path: { id: event.properties.sessionID }, body: { parts } })
+      const body = { noReply: true, parts: [{ type: "text", text: rules.hold }] }
+      await client.session.prompt({ path: { id: input.sessionID }, body })
     }
   },
   "chat.message": async (input, output) => {
@@ -36,6 +40,8 @@ export const Rig = async ({ client }) => ({
   },
   "tool.execute.after": async (input, output) => {
     writeDown("after", { input, output })
-    if (rules.context) output.output += `\n${rules.context}`
+    if (!rules.context) return
+    if (output.content) output.content.push({ type: "text", text: rules.context }) // a tool of an MCP server
+    else output.output += `\n${rules.context}`
   },
 })

@@ -16,8 +16,9 @@ function firstTime(mark: string) {
 
 export default function (pi: any) {
   pi.on("session_start", (event: any) => writeDown("start", event))
+  // Of the prompt and the end only the head is written down: the rest repeats the system prompt and the conversation.
   pi.on("before_agent_start", (event: any) => {
-    writeDown("prompt", event)
+    writeDown("prompt", { type: event.type, prompt: event.prompt })
     if (rules.greeting) return { message: { customType: "rig", content: rules.greeting, display: true } }
   })
   pi.on("tool_call", (event: any) => {
@@ -31,7 +32,7 @@ export default function (pi: any) {
     if (rules.context) return { content: [...event.content, { type: "text", text: rules.context }] }
   })
   pi.on("agent_before_settle", (event: any) => {
-    writeDown("stop", event)
+    writeDown("stop", { type: event.type, outcome: event.outcome, entries: event.entries, continue: event.continue })
     if (rules.hold && firstTime(`${folder}/held`)) {
       const entry = { type: "custom_message", customType: "rig", content: rules.hold, display: true }
       return { entries: [...event.entries, entry], continue: true }

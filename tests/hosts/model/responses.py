@@ -48,6 +48,8 @@ def item(move: Move, key: str) -> dict[str, Any]:
         content = [{"type": "output_text", "text": move["say"], "annotations": []}]
         return {"type": "message", "id": f"msg_{key}", "role": "assistant", "status": "completed", "content": content}
     head = {"call_id": f"call_{key}", "name": move["call"], "status": "completed"}
+    if "namespace" in move:
+        head["namespace"] = move["namespace"]
     if "text" in move:
         return head | {"type": "custom_tool_call", "id": f"ctc_{key}", "input": move["text"]}
     return head | {"type": "function_call", "id": f"fc_{key}", "arguments": json.dumps(move["args"])}

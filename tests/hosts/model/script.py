@@ -16,6 +16,8 @@ class Move(TypedDict, total=False):
     args: dict[str, Any]
     text: str
     """The argument of a tool that takes free text instead of JSON."""
+    namespace: str
+    """Where the tool is, on a wire that has namespaces."""
     expect: str
 
 

@@ -25,6 +25,9 @@ base_url = "{url}/v1"
 env_key = "RIG_KEY"
 wire_api = "responses"
 
+[features]
+plugins = false  # their catalogue is fetched at every start, and the end of the program waits 5 s for it
+
 [analytics]
 enabled = false
 
@@ -75,7 +78,8 @@ class Codex(Program):
         return call("exec_command", cmd=command)
 
     def mcp(self, server: str, tool: str, args: Mapping[str, Any]) -> list[Move]:
-        return [call(f"mcp__{server}__{tool}", **args)]
+        """The tools of servers are in namespaces, and deferred: the program takes a call without a search before it."""
+        return [{**call(tool, **args), "namespace": f"mcp__{server}"}]
 
 
 class CodexInCode(Codex):

@@ -23,7 +23,8 @@ class Copilot(Program):
     package = "@github/copilot"
 
     def settle(self, place: Place) -> None:
-        """All of it is in the environment."""
+        """Without trust in the folder its hooks are passed over in silence, even where every tool is allowed."""
+        save_json(place.home / ".copilot" / "config.json", {"trustedFolders": [str(place.project)]})
 
     def command(self, prompt: str) -> list[str]:
         return ["copilot", "--allow-all-tools", "--no-auto-update", "--prompt", prompt]

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.hosts.model.script import Move, call
 
-from .port import ANSWERING, BASE_URL, Place, Program, merge_json
+from .port import ANSWERING, BASE_URL, Place, Program, merge_json, save_json
 
 
 class OpenCode(Program):
@@ -22,8 +22,11 @@ class OpenCode(Program):
             "permission": {"*": "allow"},
             "autoupdate": False,
             "share": "disabled",
+            "snapshot": False,
         }
         merge_json(place.project / "opencode.json", settings)
+        for folder in (place.home / ".config" / "opencode", place.project / ".opencode"):
+            pretend_installed(folder)
 
     def command(self, prompt: str) -> list[str]:
         return ["opencode", "run", prompt]
@@ -33,11 +36,12 @@ class OpenCode(Program):
             "OPENCODE_DISABLE_AUTOUPDATE": "true",
             "OPENCODE_DISABLE_MODELS_FETCH": "true",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "true",
+            "OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER": "true",
         }
 
     def add_hooks(self, place: Place) -> None:
         plugin = place.project / ".opencode" / "plugins" / "rig.js"
-        plugin.parent.mkdir(parents=True)
+        plugin.parent.mkdir()
         plugin.write_text((ANSWERING / "opencode.js").read_text().replace("@FOLDER@", str(place.folder)))
 
     def add_mcp(self, place: Place, server: str, command: Sequence[str]) -> None:
@@ -54,3 +58,14 @@ class OpenCode(Program):
 
     def mcp(self, server: str, tool: str, args: Mapping[str, Any]) -> list[Move]:
         return [call(f"{server}_{tool}", **args)]
+
+
+def pretend_installed(folder: Path) -> None:
+    """OpenCode fetches its plugin library into every folder of settings, and loads no plugin before that has failed.
+
+    The library is only types to a plugin in JavaScript, so that a lock that names it is enough.
+    """
+    wanted = {"dependencies": {"@opencode-ai/plugin": "*"}}
+    save_json(folder / "package.json", wanted)
+    save_json(folder / "package-lock.json", {"lockfileVersion": 3, "packages": {"": wanted}})
+    (folder / "node_modules").mkdir()

@@ -9,6 +9,7 @@ class Pi(Program):
     name = "pi"
     executable = "pi"
     package = "@earendil-works/pi-coding-agent"
+    speaks_mcp = False  # versions from 1.0 do
 
     def settle(self, place: Place) -> None:
         rig = {"baseUrl": f"{BASE_URL}/v1", "api": "openai-completions", "apiKey": "dummy", "models": [{"id": "scripted"}]}

@@ -27,6 +27,7 @@ class Program(ABC):
     name: ClassVar[str]
     executable: ClassVar[str]
     package: ClassVar[str]
+    speaks_mcp: ClassVar[bool] = True
 
     @abstractmethod
     def settle(self, place: Place) -> None:
