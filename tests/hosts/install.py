@@ -6,7 +6,7 @@
 
 A folder with its final name is therefore complete, and a broken one can only have been damaged later: the commands and
 every large file are compared in size with what was installed, and the whole is made anew where one differs. Node is the
-one that requirements.lock pins. No package's install script runs except the two that put a program's own binary in its place.
+one that requirements.lock pins. No package's install script runs but the two that put a program's binary in its place.
 """
 
 import hashlib
@@ -87,8 +87,7 @@ def fill(part: Path) -> None:
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(HERE / name, part)
     # Not `npm ci`: it refuses a lock without the binaries of other platforms, and not every registry has all of those.
-    npm = node_folder() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    run(part, str(npm), "install", "--no-save", "--loglevel=error")
+    npm(part, "install", "--no-save")
     for script in BINARY_PLACERS:
         path = part / "node_modules" / script
         run(path.parent, str(path))
@@ -104,10 +103,19 @@ def sizes(part: Path) -> dict[str, int]:
     return {str(path.relative_to(part)): path.stat().st_size for path in sorted({*large, *commands})}
 
 
+def lock() -> None:
+    """Write package-lock.json anew from package.json; what is still wanted keeps its version."""
+    npm(HERE, "install", "--package-lock-only")
+
+
+def npm(cwd: Path, *arguments: str) -> None:
+    run(cwd, str(node_folder() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"), *arguments, "--loglevel=error")
+
+
 def verify(part: Path, command: str, version: str) -> None:
     with tempfile.TemporaryDirectory() as home:
         environ = {"HOME": home, "PATH": search_path(part), "TERM": "dumb"}
-        said = subprocess.run([command, "--version"], env=environ, cwd=home, capture_output=True, text=True, timeout=120)
+        said = subprocess.run([command, "--version"], env=environ, cwd=home, capture_output=True, text=True, timeout=90)
     if said.returncode or version not in said.stdout:
         raise Failed(f"{command} should be {version} and says: {said.stdout}{said.stderr}")
 
@@ -134,10 +142,17 @@ def put_in_place(part: Path, folder: Path) -> None:
         part.rename(folder)
 
 
-if __name__ == "__main__":
-    if not whole(wanted()):
-        print(f"installing {len(PINS)} agent programs into {wanted()} (about 1.6 GB)", flush=True)
+def main(arguments: list[str]) -> None:
     try:
+        if arguments == ["lock"]:
+            lock()
+            return
+        if not whole(wanted()):
+            print(f"installing {len(PINS)} agent programs into {wanted()} (about 1.6 GB)", flush=True)
         install()
     except (Failed, OSError, subprocess.SubprocessError) as error:
         sys.exit(f"The agent programs for the tests could not be installed. {error}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

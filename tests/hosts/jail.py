@@ -1,7 +1,7 @@
 """Where a program under test lives: a network of its own with loopback only, and nothing that outlives it.
 
-`unshare -n python -m tests.hosts.jail SPEC` raises loopback, starts the scripted model on it, runs one program to its end
-or its deadline, and ends what the program left behind. Every descendant belongs to this process, for it is their
+`unshare -n python -m tests.hosts.jail SPEC` raises loopback, starts the scripted model on it, runs one program to its
+end or its deadline, and ends what the program left behind. Every descendant belongs to this process, for it is their
 subreaper, so each is ended by its own id and none is missed. It ends too when the test that started it does.
 
 It runs inside the namespace and imports only the standard library and the model, so that nothing of the test leaks in.

@@ -85,9 +85,7 @@ class Stage:
         self.rules()
         program.settle(self.place)
 
-    def rules(
-        self, greeting: str = "", deny: tuple[str, str] | None = None, context: str = "", hold: str = ""
-    ) -> None:
+    def rules(self, greeting: str = "", deny: tuple[str, str] | None = None, context: str = "", hold: str = "") -> None:
         """What the rig's own hook answers; see answering/hook.py."""
         denied = {"path": deny[0], "reason": deny[1]} if deny else None
         rules = {"greeting": greeting, "deny": denied, "context": context, "hold": hold}

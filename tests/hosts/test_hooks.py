@@ -1,4 +1,4 @@
-"""What a hook can do in each program, asked with the rig's own hook (answering/): the questions Rookery's hook will ask."""
+"""What a hook can do in each program. The rig's own hook (answering/) asks what Rookery's will ask."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The two rules of the rig, an environment built from nothing and a network without a way out, and that it leaves nothing.
+"""The two rules of the rig, an environment built from nothing and a network without a way out; and it leaves nothing.
 
 Each is shown with a control: what the rig keeps away is there without it.
 """

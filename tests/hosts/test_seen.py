@@ -1,7 +1,7 @@
 """What each program gives its hooks, event by event, is kept in `seen/<program>/`, and is still what it gives.
 
-The files are the exact input of the hooks with paths, ids and times made plain (`plain`), and later tests feed them to
-Rookery's own hook. After a change of versions, `make hosts-seen` writes them anew and the difference is read by a person.
+The files are the exact input of the hooks with paths, ids and times made plain (`Plainly`), for the tests of Rookery's
+own hook. After a change of versions `make hosts-seen` writes them anew, and a person reads the difference.
 """
 
 import json
@@ -26,6 +26,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 CLOCK = re.compile(r"20\d\d-\d\d-\d\dT\d\d[:-]\d\d([:-]\d\d)?(\.\d+)?Z?")
 DAY = re.compile(r"/20\d\d/\d\d/\d\d/")
 OPENCODE_ID = re.compile(r"\b(evt|ses|msg|prt)_[0-9a-zA-Z]{26}")
+GEMINI_CHAT = re.compile(r"/session-[^/]+\.jsonl")
 COUNTED = re.compile(r"(PGID: |Wall time: )[\d.]+")
 NUMBERS_OF_TIME = ("timestamp", "duration_ms", "created", "updated")
 
@@ -34,7 +35,8 @@ NUMBERS_OF_TIME = ("timestamp", "duration_ms", "created", "updated")
 def test_hooks_are_given_what_was_seen(program: Program, tmp_path: Path) -> None:
     stage = Stage(tmp_path, program)
     run = stage.play(whole_day(stage))
-    now = {name: plain(stage, given) for name, given in named(run).items()}
+    plainly = Plainly(stage)
+    now = {name: plainly.value(given) for name, given in named(run).items()}
     folder = SEEN / program.name
     if WRITE:
         write(folder, now)
@@ -72,31 +74,49 @@ def named(run: Run) -> dict[str, Any]:
     return found
 
 
-def plain(stage: Stage, value: Any) -> Any:
-    match value:
-        case dict():
-            return {
-                key: 0 if key in NUMBERS_OF_TIME and isinstance(inner, int) else plain(stage, inner)
-                for key, inner in value.items()
-            } | ({"slug": "two-words"} if "slug" in value else {})
-        case list():
-            return [plain(stage, inner) for inner in value]
-        case str():
-            return plain_text(stage, value)
-        case _:
-            return value
+class Plainly:
+    """What differs between two runs is made the same, and what differs within one stays different."""
 
+    def __init__(self, stage: Stage) -> None:
+        dashed = re.sub(r"[^0-9A-Za-z]", "-", str(stage.project))
+        self._places = {
+            str(stage.project): "/project",
+            str(stage.home): "/home/agent",
+            str(stage.folder): "/rig",
+            str(ANSWERING): "/rig/answering",
+            dashed: "-project",
+            sys.executable: "/usr/bin/python3",
+        }
+        self._ids: dict[str, dict[str, str]] = {}
 
-def plain_text(stage: Stage, text: str) -> str:
-    dashed = re.sub(r"[^0-9A-Za-z]", "-", str(stage.project))
-    known = {str(stage.project): "/project", str(stage.home): "/home/agent", str(stage.folder): "/rig"}
-    known |= {dashed: "-project", sys.executable: "/usr/bin/python3", str(ANSWERING): "/rig/answering"}
-    for real, made_plain in known.items():
-        text = text.replace(real, made_plain)
-    text = UUID.sub("00000000-0000-4000-8000-000000000000", text)
-    text = re.sub(r"(session-)\S+(\.jsonl)", r"\1TIME-00000000\2", text)
-    text = DAY.sub("/2026/01/01/", CLOCK.sub("2026-01-01T00:00:00.000Z", text))
-    return COUNTED.sub(r"\g<1>0", OPENCODE_ID.sub(r"\1_0000", text))
+    def value(self, value: Any) -> Any:
+        match value:
+            case dict():
+                return {key: self._entry(key, inner) for key, inner in value.items()}
+            case list():
+                return [self.value(inner) for inner in value]
+            case str():
+                return self._text(value)
+            case _:
+                return value
+
+    def _entry(self, key: str, value: Any) -> Any:
+        if key in NUMBERS_OF_TIME and isinstance(value, int):
+            return 0
+        return "two-words" if key == "slug" else self.value(value)
+
+    def _text(self, text: str) -> str:
+        for real, plain in self._places.items():
+            text = text.replace(real, plain)
+        text = UUID.sub(lambda found: self._numbered("", found[0]), text)
+        text = OPENCODE_ID.sub(lambda found: self._numbered(found[1], found[0]), text)
+        text = DAY.sub("/2026/01/01/", CLOCK.sub("2026-01-01T00:00:00.000Z", text))
+        return GEMINI_CHAT.sub("/session-2026-01-01T00-00-00000001.jsonl", COUNTED.sub(r"\g<1>0", text))
+
+    def _numbered(self, kind: str, found: str) -> str:
+        ids = self._ids.setdefault(kind, {})
+        number = len(ids) + 1
+        return ids.setdefault(found, f"{kind}_{number:026}" if kind else f"00000000-0000-4000-8000-{number:012}")
 
 
 def write(folder: Path, now: dict[str, Any]) -> None:

@@ -18,9 +18,7 @@ def test_a_plain_turn(program: Program, tmp_path: Path) -> None:
     assert not run.left_behind
 
 
-def test_the_tools_do_what_the_script_says(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tools_do_what_the_script_says(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SECRET_OF_THE_CALLER", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "HTTP_PROXY"):
         monkeypatch.setenv(name, "canary-9e1f")
     stage = Stage(tmp_path, program)

@@ -32,10 +32,10 @@ def answer(path: str, body: dict[str, Any], move: Move, key: str) -> tuple[str, 
     if path.endswith("count_tokens"):
         return "application/json", iter([json.dumps({"input_tokens": 10}).encode()])
     block, delta, reason = blocks(move, key)
-    message = {"id": f"msg_{key}", "type": "message", "role": "assistant", "model": body["model"], "stop_sequence": None}
+    message = {"id": f"msg_{key}", "type": "message", "role": "assistant", "model": body["model"]}
     if not body.get("stream"):
         whole = block | ({"text": move["say"]} if "say" in move else {"input": move["args"]})
-        plain = message | {"content": [whole], "stop_reason": reason, "usage": USAGE}
+        plain = message | {"content": [whole], "stop_reason": reason, "stop_sequence": None, "usage": USAGE}
         return "application/json", iter([json.dumps(plain).encode()])
     return "text/event-stream", stream(message, block, delta, reason)
 
@@ -49,7 +49,7 @@ def blocks(move: Move, key: str) -> tuple[dict[str, Any], dict[str, Any], str]:
 
 
 def stream(message: dict[str, Any], block: dict[str, Any], delta: dict[str, Any], reason: str) -> Iterator[bytes]:
-    opened = message | {"content": [], "stop_reason": None, "usage": USAGE}
+    opened = message | {"content": [], "stop_reason": None, "stop_sequence": None, "usage": USAGE}
     yield event({"type": "message_start", "message": opened})
     yield event({"type": "content_block_start", "index": 0, "content_block": block})
     yield event({"type": "content_block_delta", "index": 0, "delta": delta})

@@ -1,24 +1,18 @@
 """What the model will do: a list of moves, written by a test and read by the server.
 
-A move is a JSON object, because it travels to the server's process: `say` ends the model's turn with a text, `call` asks
-for a tool. `expect` stands before a move and says what the program must have sent by then.
+A move is a JSON object, because it travels to the server's process:
+
+    {"say": TEXT}                       the model's turn ends
+    {"call": TOOL, "args": {...}}       it asks for a tool; "namespace" says where, on a wire that has those
+    {"call": TOOL, "text": TEXT}        it asks for a tool that takes free text instead of JSON
+    {"expect": TEXT}                    before the next move: by then the program must have told the model this
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 OVER = "(the script is over)"
-
-
-class Move(TypedDict, total=False):
-    say: str
-    call: str
-    args: dict[str, Any]
-    text: str
-    """The argument of a tool that takes free text instead of JSON."""
-    namespace: str
-    """Where the tool is, on a wire that has namespaces."""
-    expect: str
+Move = dict[str, Any]
 
 
 class Asked(NamedTuple):

@@ -50,7 +50,7 @@ class Model(ThreadingHTTPServer):
 
 
 class Turn(BaseHTTPRequestHandler):
-    server: Model
+    server: Model  # pyright: ignore[reportIncompatibleVariableOverride]  # no other server makes it
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:

@@ -11,7 +11,7 @@ def event(data: dict[str, Any]) -> bytes:
 
 
 def flat(value: Any) -> str:
-    """Every text in a value, keys and types aside: programs nest what they say in strings, lists and objects, as they like."""
+    """Every text in a value, keys and types aside: programs nest what they say in strings, lists and objects."""
     match value:
         case str():
             return value

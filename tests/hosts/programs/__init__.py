@@ -1,4 +1,4 @@
-"""The agent programs: how each is started, told where its model is, given hooks and an MCP server, and asked for a tool.
+"""The agent programs: how each is started, shown its model, given hooks and an MCP server, and asked for a tool.
 
 One small module per program and one class in it; `ALL` names them. Nothing here decides anything: a test speaks of
 "write this file" and "deny that one", and the program's class says it in the program's own files and tool names. What a

@@ -13,6 +13,7 @@ MOMENTS = {
     "PreToolUse": "before",
     "PostToolUse": "after",
     "Stop": "stop",
+    "SessionEnd": "end",
 }
 CONFIG = """\
 model = "{model}"

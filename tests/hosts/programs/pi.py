@@ -12,7 +12,8 @@ class Pi(Program):
     speaks_mcp = False  # versions from 1.0 do
 
     def settle(self, place: Place) -> None:
-        rig = {"baseUrl": f"{BASE_URL}/v1", "api": "openai-completions", "apiKey": "dummy", "models": [{"id": "scripted"}]}
+        rig = {"baseUrl": f"{BASE_URL}/v1", "api": "openai-completions", "apiKey": "dummy"}
+        rig |= {"models": [{"id": "scripted"}]}
         save_json(place.home / ".pi" / "agent" / "models.json", {"providers": {"rig": rig}})
 
     def command(self, prompt: str) -> list[str]:

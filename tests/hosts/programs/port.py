@@ -74,4 +74,4 @@ def save_json(path: Path, value: Any) -> None:
 
 def merge_json(path: Path, more: Mapping[str, Any]) -> None:
     """Settings have several writers here: the model's address first, then hooks, then servers."""
-    save_json(path, (json.loads(path.read_text()) if path.exists() else {}) | more)
+    save_json(path, {**(json.loads(path.read_text()) if path.exists() else {}), **more})
