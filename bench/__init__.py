@@ -9,7 +9,10 @@ about the machine than about the program. Whoever misses a bound makes the comma
     timing.py   times and what they say       helper.py   a second process
     floor.py    the rows of a send, written by bare apsw
     bulk.py     a million messages in one transaction
-    send.py  inbox.py  wake.py  start.py  peer.py    one measurement each: measure(scene, sizes) -> rows
+    send.py  inbox.py  wake.py  start.py  door.py  peer.py  http.py  flat.py  daemon.py
+                one measurement each: measure(scene, sizes) -> rows
+    http_sides.py   the daemon and its floor, and what both are asked      http_floor.py   a bare starlette application
+    http_load.py    requests by hand, in a process of their own            http_home.py    tasks by the thousand
     peer_mailbox.py    a stand-in for a mailbox of JSON files
     report.py   what a row is, whether its bound holds, table and JSON
 

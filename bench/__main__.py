@@ -13,11 +13,12 @@ from rich.console import Console
 
 from rookery.version import VERSION
 
-from . import inbox, peer, report, scene, send, start, wake
+from . import daemon, door, flat, http, inbox, peer, report, scene, send, start, wake
 from .sizes import CI, FULL
 
 # The inbox is last: its million messages keep the disk busy for a while after they are there.
-MEASUREMENTS = {"send": send, "wake": wake, "start": start, "peer": peer, "inbox": inbox}
+MEASUREMENTS = {"send": send, "wake": wake, "start": start, "door": door, "daemon": daemon, "http": http, "flat": flat,
+                "peer": peer, "inbox": inbox}  # fmt: skip
 
 
 def main(argv: list[str]) -> int:

@@ -6,6 +6,7 @@ handler). What the floor leaves out is what a send does besides writing: who cal
 """
 
 import time
+from collections.abc import Mapping, Set
 from typing import Any
 
 from rookery.store import queries
@@ -39,7 +40,8 @@ class Floor:
             "tags": "[]", "attachments": "[]", "payload": "{}", "context": "{}", "body": scene.BODY,
         }  # fmt: skip
         self._of_event = {"team": team_id, "type": "message", "actor": sender, "target": reader,
-                          "preview": scene.SUBJECT, "data": '{"type":"request"}'}  # fmt: skip
+                          "preview": scene.SUBJECT}  # fmt: skip
+        self._data = f'{{"type":"request","to":["{reader}"],"thread":"%s","priority":"normal","asks":true}}'
         self._of_delivery = {"team": team_id, "agent": ids[reader], "priority": 2, "sender": ids[sender],
                              "expires_at": None}  # fmt: skip
         self._of_beat = {"team": team_id, "session": session, "count": 1}
@@ -52,7 +54,7 @@ class Floor:
         execute("BEGIN IMMEDIATE").fetchall()
         message = {**self._of_message, "id": id, "thread": id, "seq": seq, "now": now, "at": now}
         n = execute(self._message, message).fetchall()[0][0]
-        execute(self._event, {**self._of_event, "seq": seq, "at": now, "ref": id}).fetchall()
+        execute(self._event, {**self._of_event, "seq": seq, "at": now, "ref": id, "data": self._data % id}).fetchall()
         execute(self._delivery, {**self._of_delivery, "message": n}).fetchall()
         execute(self._beat, {**self._of_beat, "now": now}).fetchall()
         execute(self._team, {**self._of_team, "seq": seq, "now": now}).fetchall()
@@ -71,14 +73,16 @@ _NEWEST = {
 }
 
 
-def differences(ours: str, floor: str) -> list[str]:
+def differences(
+    ours: str, floor: str, newest: Mapping[str, str] = _NEWEST, volatile: Set[str] = _VOLATILE
+) -> list[str]:
     """What one side wrote and the other did not: tables filled on one side only, columns of the newest rows."""
-    one, other = _looked_at(ours), _looked_at(floor)
+    one, other = _looked_at(ours, newest, volatile), _looked_at(floor, newest, volatile)
     return sorted(f"{key}: {one.get(key)!r} against {other.get(key)!r}"
                   for key in one.keys() | other.keys() if one.get(key) != other.get(key))  # fmt: skip
 
 
-def _looked_at(home: str) -> dict[str, Any]:
+def _looked_at(home: str, newest: Mapping[str, str], volatile: Set[str]) -> dict[str, Any]:
     connection = open_connection(scene.database(home), Patience(), WAIT_S)
     execute: Any = connection.execute
     try:
@@ -86,11 +90,13 @@ def _looked_at(home: str) -> dict[str, Any]:
         seen: dict[str, Any] = {
             f"{table} has rows": bool(execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()) for table in tables
         }
-        for table, query in _NEWEST.items():
+        for table, query in newest.items():
             cursor = execute(query)
             names = [column[0] for column in cursor.get_description()]
             row = dict(zip(names, cursor.fetchall()[0], strict=True))
-            seen |= {f"{table}.{name}": value for name, value in row.items() if name not in _VOLATILE}
+            if table == "events":  # a thread is its first message's id
+                row["data"] = row["data"].replace(row["ref"], "ID")
+            seen |= {f"{table}.{name}": value for name, value in row.items() if name not in volatile}
         return seen
     finally:
         connection.close()

@@ -40,7 +40,7 @@ class Row:
     name: str
     ours: float | None  # None: it could not be measured, which no bound forgives
     floor: float | None
-    unit: str  # "/s" or "ms"
+    unit: str  # "/s", "ms" or "MiB"
     bound: Bound | None = None
     notes: str = ""  # a sentence that belongs to the number
 

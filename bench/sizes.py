@@ -16,13 +16,20 @@ class Sizes(NamedTuple):
     starts: int
     peer_checks: tuple[int, ...]  # messages stored on either side
     peer_round_s: float
+    http_rounds: int
+    flat_rounds: int
+    http_calls: int  # of each verb in a round
+    daemon_starts: int
+    idle_s: float
 
 
 CI = Sizes(
     name="ci", rounds=8, alone_rounds=12, round_s=0.4, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
     inbox_calls=150, wakes=150, listeners=200, starts=40, peer_checks=(1_000, 10_000), peer_round_s=0.3,
+    http_rounds=6, flat_rounds=4, http_calls=100, daemon_starts=4, idle_s=3.0,
 )  # fmt: skip
 FULL = Sizes(
     name="full", rounds=10, alone_rounds=20, round_s=1.0, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
     inbox_calls=1_000, wakes=1_000, listeners=200, starts=40, peer_checks=(1_000, 10_000, 100_000), peer_round_s=1.0,
+    http_rounds=20, flat_rounds=15, http_calls=400, daemon_starts=15, idle_s=20.0,
 )  # fmt: skip

@@ -27,22 +27,22 @@ def measure(place: Scene, sizes: Sizes) -> Section:
         me, _ = team.join("me"), team.join("reader")
         team.agent("reader").send(me.name, scene.SUBJECT, scene.BODY)
         environment = place.environment(home) | {"ROOK_AGENT": me.name}
-        if reason := next(filter(None, (_refusal(command, environment) for command in COMMANDS.values())), ""):
+        if reason := next(filter(None, (refusal(command, environment) for command in COMMANDS.values())), ""):
             return Section(TITLE, AGAINST, [Row(name, None, None, "ms", BOUND, reason) for name in COMMANDS])
         times: dict[str, list[float]] = {name: [] for name in ("", *COMMANDS)}
         for _ in range(sizes.starts):
             for name, taken in times.items():
-                taken.append(once_ms(lambda name=name: _run(COMMANDS.get(name, NOTHING), environment)))
+                taken.append(once_ms(lambda name=name: run(COMMANDS.get(name, NOTHING), environment)))
     floor = median(times.pop(""))
     return Section(TITLE, AGAINST, [Row(name, median(taken), floor, "ms", BOUND) for name, taken in times.items()])
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> None:
+def run(command: Sequence[str], environment: dict[str, str]) -> None:
     subprocess.run(command, env=environment, cwd=environment["HOME"], check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
 
-def _refusal(command: Sequence[str], environment: dict[str, str]) -> str:
+def refusal(command: Sequence[str], environment: dict[str, str]) -> str:
     """Why a command cannot be measured: it is not there, or it fails. (The first call also writes its bytecode.)"""
     try:
         done = subprocess.run(command, env=environment, cwd=environment["HOME"], stdin=subprocess.DEVNULL,

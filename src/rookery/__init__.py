@@ -8,9 +8,10 @@
 Public names only, each loaded when it is first used: a hook runs on every tool call, and imports are its price.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` itself would double the start of a command
 if TYPE_CHECKING:
+    from typing import Any
+
     from rookery.app import connect
     from rookery.client.handles import Agent, Message, Receipt, Team
     from rookery.core.errors import (
@@ -55,7 +56,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name == "__version__":
         from rookery.version import VERSION
 

@@ -1,5 +1,14 @@
+#!python
+"""The `rook` command, and `python -m rookery`. Installed as it is: a generated wrapper would import more than this."""
+
+import os
 import sys
 
-from rookery.front.cli.main import main
+from rookery import door
 
-sys.exit(main())
+code = door.ask()
+if code is None:
+    from rookery.front.cli.main import main
+
+    sys.exit(main())
+os._exit(code)  # all is written; what the interpreter would still tidy up goes with the process

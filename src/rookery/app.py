@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rookery import config
 from rookery.client.local import LocalClient
+from rookery.client.placed import Ground, PlacedClient
 from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.runtime import clock, folders, git, places, process
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
     from rookery.client.handles import Team
     from rookery.client.port import Client
     from rookery.client.queued import QueuedClient
-    from rookery.core.ports import Clock
+    from rookery.core.ports import Clock, Shelf
     from rookery.store.port import Store
     from rookery.wake.port import Bell
 
 
 QUICK_READ_S = 0.02  # as long as a read may keep a resident process from everything else
 KNOWN_TEAMS = 1000
+PATIENCE = ("store.busy_s", "store.read_s")  # settings that a connection is opened with
 
 
 class TeamDirectory:
@@ -78,6 +80,13 @@ class House:
         self.host = process.host_name()
 
     @property
+    def shelf(self) -> "Shelf":
+        from rookery.runtime import shelf
+
+        places.prepare_home(self.places.home)
+        return shelf.Shelf(self.places.home, self.places.artifacts)
+
+    @property
     def boot(self) -> str:
         return self.clock.boot()
 
@@ -110,6 +119,9 @@ class House:
 
     @cached_property
     def client(self) -> "Client":
+        return PlacedClient(self._client(), Ground(self.cwd, self.places.root))
+
+    def _client(self) -> "Client":
         if self.remote is not None:
             from rookery.client.http import HttpClient
 
@@ -118,7 +130,9 @@ class House:
 
     def neighbour(self, team: str) -> "House":
         """Another team of the same home. Its repository is not known here, so its file of settings is not read."""
-        where = self.places._replace(team=team, root=self.places.home, repo_file=None)
+        where = self.places._replace(
+            team=team, root=self.places.home, repo_file=None, artifacts=places.artifacts_of(team)
+        )
         settings = config.load(environ=self.environ, user_file=where.user_file, repo_file=None)
         return House(where, settings, self.places.home, self.environ)
 
@@ -147,6 +161,24 @@ def open_queue(house: House) -> "QueuedClient":
 
     stores = Stores(house.new_store(), house.new_store(QUICK_READ_S), house.new_store)
     return QueuedClient(stores, house.bell, _worlds(house))
+
+
+def open_guests(own: House, queue: "QueuedClient") -> Callable[..., House]:
+    """Opens houses for callers of a resident process: their folder, settings and team; its ledger and bell."""
+    from rookery.client.queued import TeamOfQueue
+
+    def opened(*, cwd: str, environ: Mapping[str, str], team: str | None = None) -> House:
+        house = open_house(cwd=cwd, environ=environ, team=team)
+        if house.remote is not None or house.places.store != own.places.store:
+            raise errors.Refused(
+                f"This daemon keeps {own.places.store}.", "Do it in a process of its own.", code="OTHER_STORE"
+            )
+        if all(house.settings[name] == own.settings[name] for name in PATIENCE):
+            house.bell, house.clock = own.bell, own.clock
+            house.client = PlacedClient(TeamOfQueue(queue, house.team, house), Ground(house.cwd, house.places.root))
+        return house  # with patience of its own it has a connection of its own, closed with it
+
+    return opened
 
 
 def _worlds(house: House) -> Callable[[str], House]:

@@ -1,4 +1,4 @@
-"""The settings: one table, from which validation, `rook config` and docs/settings.md are drawn.
+"""The settings as they hold: the table of `settings.py`, from which validation, `rook config` and the page are drawn.
 
 Later wins: defaults, the user's file, the repository's file, environment, flags. Nothing is guessed: an unknown key is
 an error that names the nearest known one, and a value that does not fit is an error that says where it came from.
@@ -6,119 +6,13 @@ an error that names the nearest known one, and a value that does not fit is an e
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from rookery.core import toml
 from rookery.core.errors import BadInput
-
-YEAR_S = 365 * 86_400
-SECONDS = "seconds"
-
-
-class Setting(NamedTuple):
-    name: str
-    kind: str  # str, int, float, bool, list (of strings) or table
-    default: Any
-    unit: str
-    help: str
-    choices: tuple[str, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    seed: str = ""  # the pi-messenger option it stands for
-
-
-def _seconds(name: str, default: float, low: float, high: float, help: str, seed: str = "") -> Setting:
-    return Setting(name, "float", default, SECONDS, help, (), low, high, seed)
-
-
-def _count(name: str, default: int, unit: str, low: int, high: int, help: str, seed: str = "") -> Setting:
-    return Setting(name, "int", default, unit, help, (), low, high, seed)
-
-
-def _switch(name: str, default: bool, help: str, seed: str = "") -> Setting:
-    return Setting(name, "bool", default, "", help, seed=seed)
-
-
-def _choice(name: str, default: str, choices: str, help: str, seed: str = "") -> Setting:
-    return Setting(name, "str", default, "", help, tuple(choices.split()), seed=seed)
-
-
-def _list(name: str, default: list[str], help: str, seed: str = "") -> Setting:
-    return Setting(name, "list", default, "", help, seed=seed)
-
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting("team", "str", "", "", "Name of the team. Empty: the git repository or the folder gives it."),
-    Setting("leader", "str", "", "", "Address of the agent that escalations go to before they reach a person."),
-    _seconds("store.busy_s", 10, 0, 600, "How long a call waits for the write lock before it gives up."),
-    _seconds("store.read_s", 5, 0.01, 600, "A read that takes longer is cut off."),
-    _seconds("poll.s", 1.0, 0.01, 3600, "The slow poll beneath the bell: a lost ring costs at most this."),
-    _seconds("mesh.heartbeat_s", 15, 0.1, 3600, "How often a resident session says that it is there."),
-    _seconds("mesh.lease_s", 60, 1, YEAR_S, "Heartbeat lease of a session whose process cannot be looked at."),
-    _seconds("mesh.active_s", 30, 1, YEAR_S, "Activity younger than this is shown as active."),
-    _seconds("mesh.idle_s", 300, 1, YEAR_S, "Activity younger than this is shown as idle, older without work as away."),
-    _seconds("mesh.stuck_s", 900, 1, YEAR_S, "With work and without activity for this long: stuck.", "stuckThreshold"),
-    _seconds("mesh.recent_s", 600, 1, YEAR_S, "The window of activity that the automatic status calls recent."),
-    _switch("mesh.auto_status", True, "Make a status message from what a session does.", "autoStatus"),
-    _switch("mesh.auto_join", False, "Join when a session starts.", "autoRegister"),
-    _list("mesh.auto_join_paths", [], "Patterns of folders in which a session joins by itself.", "autoRegisterPaths"),
-    _switch("mesh.scope_to_folder", False, "Show only agents in the same folder.", "scopeToFolder"),
-    _choice(
-        "names.theme",
-        "default",
-        "default nature space minimal custom",
-        "Word list that generated names are made from; custom takes names.words.",
-        "nameTheme",
-    ),
-    _list("names.words", [], "The words of the custom theme."),
-    _count("feed.limit", 50, "events", 1, 10_000, "Events that `rook feed` shows.", "feedRetention"),
-    _switch("feed.crew_events", True, "Show events of plans and tasks in the feed.", "crewEventsInFeed"),
-    _switch("top.auto_open", True, "Open the overview while a crew works.", "autoOverlay"),
-    _count("mail.body_limit", 1_048_576, "bytes", 1, 1 << 30, "Longest body of a message."),
-    _choice(
-        "mail.coordination",
-        "unlimited",
-        "none minimal moderate chatty unlimited",
-        "How many messages a session may send: 0, 2, 5, 10 or any number.",
-    ),
-    _count("mail.inbox_limit", 20, "messages", 1, 1_000, "Messages that `rook inbox` shows."),
-    _count("mail.context_full", 5, "messages", 0, 1_000, "Messages that prompt context gives in full."),
-    _count("mail.context_characters", 500, "characters", 1, 1_000_000, "Where a body in prompt context is cut."),
-    _choice(
-        "mail.context_priority",
-        "high",
-        "low normal high urgent",
-        "Lowest priority that prompt context gives in full; the rest is counted.",
-    ),
-    _seconds("tasks.ttl_s", 300, 1, YEAR_S, "Lease that a claim gives when none is asked for."),
-    _seconds("tasks.ttl_low_s", 1, 0.001, YEAR_S, "The shortest lease that may be asked for."),
-    _seconds("tasks.ttl_high_s", 86_400, 1, YEAR_S, "The longest lease that may be asked for."),
-    _count("tasks.attempts", 5, "attempts", 1, 1_000, "So many setbacks block a task, and its owner is asked."),
-    _switch("guard.strict", False, "Only what a lease of yours covers may be written."),
-    _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
-    _count("daemon.body_limit", 8_388_608, "bytes", 1024, 1 << 30, "Longest request the daemon reads."),
-    _seconds("daemon.sweep_s", 2, 0.05, 3600, "How often the daemon looks for what expired."),
-    _count("retention.archive_days", 30, "days", 0, 36_500, "Archived mail is kept this long."),
-    _count("retention.days", 30, "days", 0, 36_500, "Events are kept at least this long."),
-    _count("retention.events", 100_000, "events", 0, 1 << 40, "The newest events of a team that are kept at any age."),
-    Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
-    _list(
-        "group_folders",
-        ["swarms/{group}/agents"],
-        "Folders whose Markdown files name a group's members; {group} stands for the group.",
-    ),
-    Setting("agents", "table", {}, "", 'Agents known before they join: name = { role = "...", model = "..." }.'),
-    Setting("templates", "table", {}, "", "Forms for handoffs: name = { help, needs, presets, tags }."),
-)
+from rookery.settings import ENTRIES, MONEY, SECONDS, SETTINGS, Setting
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
-
-# What an entry of a table setting is: a kind, or its own keys with their kinds.
-_ENTRIES: dict[str, str | dict[str, str]] = {
-    "groups": "list",
-    "agents": {"role": "str", "model": "str"},
-    "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
-}
 
 PREFIX = "ROOK_"
 # Variables that say where things are and who calls. ROOK_TEAM is one of them and a setting too.
@@ -158,6 +52,16 @@ class Settings(Mapping[str, Any]):
         if _BY_NAME[name].unit != SECONDS:
             raise ValueError(f"{name} is not a time")
         return round(self._values[name] * 1000)
+
+    def micros(self, name: str) -> int:
+        """An amount of money in the whole micro-units that everything inside counts in."""
+        if _BY_NAME[name].unit != MONEY:
+            raise ValueError(f"{name} is no money")
+        return round(self._values[name] * 1_000_000)
+
+    def says_any(self, names: Sequence[str]) -> bool:
+        """Is any of these more than empty, off or 0? Quick: asked on every send."""
+        return any(self._values[name] for name in names)
 
 
 def load(
@@ -308,6 +212,8 @@ def _is_kind(kind: str, value: Any) -> bool:
     if kind == "float":
         # Infinity and NaN are TOML numbers too, and no comparison with a limit would stop the latter.
         return isinstance(value, int) or (isinstance(value, float) and abs(value) < float("inf"))
+    if kind == "price":
+        return _is_kind("float", value) and 0 <= value <= 1e9
     return isinstance(value, {"int": int, "bool": bool, "table": Mapping}[kind])
 
 
@@ -317,7 +223,7 @@ def _in_range(setting: Setting, value: Any) -> bool:
 
 
 def _check_entry(setting: Setting, name: str, entry: Any, source: str) -> None:
-    shape = _ENTRIES[setting.name]
+    shape = ENTRIES[setting.name]
     where = f"{setting.name}.{name}"
     if isinstance(shape, str):
         if not _is_kind(shape, entry):
@@ -349,6 +255,7 @@ _KINDS = {
     "bool": "true or false",
     "list": "a list of strings",
     "table": "a table",
+    "price": "an amount for a million tokens, not negative",
 }
 
 
@@ -479,8 +386,7 @@ def reference_markdown() -> str:
 def _default(setting: Setting) -> str:
     import json
 
-    text = json.dumps(setting.default)
-    return f"`{text}` {setting.unit}".rstrip()
+    return f"`{json.dumps(setting.default)}` {setting.unit}".rstrip()
 
 
 if __name__ == "__main__":

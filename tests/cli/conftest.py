@@ -1,6 +1,7 @@
-"""A terminal made of plain values: commands run in process through `run(Call)`, as a resident process would."""
+"""A terminal made of plain values. Every test runs twice: by `run(Call)` here, and through the fast door."""
 
 import json
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from rookery.front.cli.call import Call, Reply
 from rookery.front.cli.router import run
+from tests.support import fastdoor
 
 
 class Terminal:
@@ -42,9 +44,35 @@ class Terminal:
         return reply.out
 
 
-@pytest.fixture
-def rook(tmp_path: Path) -> Terminal:
-    terminal = Terminal(tmp_path)
+class DoorTerminal(Terminal):
+    """The same through the door, where there is one and the command may go through it."""
+
+    def __call__(self, *argv: str, terminal: bool = False, width: int = 100) -> Reply:
+        def stdin() -> bytes:
+            return self.stdin.encode("utf-8", "surrogateescape")
+
+        reply = fastdoor.ask(self.environ, self.folder, *argv, stdin=stdin, width=width, terminal=terminal)
+        return super().__call__(*argv, terminal=terminal, width=width) if reply is None else reply
+
+
+def nobody(call: Call) -> Reply:
+    """The tests are all one process; who they are is said by name."""
+    return run(call._replace(peer=0))
+
+
+# The door with every test of all runs; by default `tests/door/test_same_answers.py` compares both ways.
+@pytest.fixture(params=["own process", pytest.param("fast door", marks=pytest.mark.slow)])
+def rook(tmp_path: Path, request: pytest.FixtureRequest) -> Generator[Terminal]:
+    if request.param == "own process":
+        yield _with_crew(Terminal(tmp_path))
+        return
+    terminal = DoorTerminal(tmp_path)
+    with fastdoor.hosted(terminal.environ, tmp_path, nobody) as host:
+        yield _with_crew(terminal)
+        assert host.count.commands >= 2, "nothing went through the door"
+
+
+def _with_crew(terminal: Terminal) -> Terminal:
     for name in ("architect", "implementer"):
         terminal.ok("join", name)
     return terminal

@@ -130,3 +130,19 @@ def test_a_held_store_refuses_every_member_after_one_wait(factory: stores.Factor
 
     answers = holder.write("t", hold)
     assert [type(answer) for answer in answers] == [errors.StoreBusy, errors.StoreBusy]
+
+
+def test_a_team_that_was_made_and_undone_with_its_batch_is_looked_up_anew(factory: stores.Factory):
+    """The id of a team that never was committed may go to another team."""
+    store, other = factory(), factory()
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    faults.arm("before_commit", stop)
+    with pytest.raises(KeyboardInterrupt):
+        store.write_batch([job("a", "mine"), job("b", "mine")])
+    faults.disarm()
+    stores.write(other, "theirs", preview="theirs")
+    assert store.write_batch([job("c", "mine")]) == [1]
+    assert (previews(other, "theirs"), previews(other, "mine")) == (["theirs"], ["c"])

@@ -13,13 +13,14 @@ from rookery.store.opening import Patience, open_connection, rows
 STATEMENTS = queries.load("sqlite")
 # Statements that are about the whole team, by their purpose: statistics, upkeep, lists of agents.
 WHOLE_TEAM = {
-    "agent_names", "agent_roles", "agents_expected", "busiest_senders", "candidates_for_role", "count_mail",
-    "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "spec_claims",
-    "stuck_candidates", "sweep_idempotency", "thread_people",
+    "agent_names", "agent_roles", "agents_expected", "agents_that_used", "busiest_senders", "candidates_for_role",
+    "count_mail", "store_teams",
+    "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "silent_sessions",
+    "spec_claims", "stuck_candidates", "team_agents", "thread_people", "tokens_of_team",
 }  # fmt: skip
 LARGE = {
     "deliveries", "events", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
-    "task_deps", "task_log", "tasks",
+    "task_deps", "task_log", "tasks", "tokens", "usage", "usage_meters",
 }  # fmt: skip
 WALK = re.compile(r"^(SCAN \w+|SEARCH \w+ .*\(team=\?\))")
 

@@ -157,7 +157,8 @@ def test_a_key_is_safe_under_concurrent_replay(door: Door):
     for thread in threads:
         thread.join()
     assert sorted(answer.status for answer in answers) == [200] * 7 + [201]
-    assert len({answer.body["id"] for answer in answers}) == 1
+    assert all(answer.body == answers[0].body for answer in answers), "the same answer to all"
+    assert len(door.get("/v1/tasks").body["tasks"]) == 1, "and one effect"
 
 
 @pytest.mark.parametrize("path", ["/v1/threads", "/v1/threads/thread-0001/messages", "/v1/messages"])

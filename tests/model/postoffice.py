@@ -161,6 +161,7 @@ class PostOffice:
         if original.state(who, self.now) == "unread":
             copy.state = "read"
             copy.receipts.append("seen")
+            self.tell("mail.read", who, original.id)
         if not copy.answered:
             copy.answered = True
             copy.receipts.append("answered")

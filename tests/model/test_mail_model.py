@@ -221,7 +221,7 @@ class MailMachine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        assert self.stage.call("sweep") == {**self.model.sweep(), "lapsed": 0}
+        assert self.stage.call("sweep") == {**self.model.sweep(), "lapsed": 0, "sessions": 0, "keys": 0, "files": 0}
 
     # -- looking -----------------------------------------------------------------------------------------------------
 

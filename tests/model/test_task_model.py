@@ -90,6 +90,9 @@ class TaskMachine(RuleBasedStateMachine):
     def join(self, name: str) -> None:
         """As another process, which puts out the one before."""
         self.sweep()  # a join would, when an hour has passed
+        self.arrive(name)
+
+    def arrive(self, name: str) -> None:
         process = self.stage.process()
         self.processes[process[0]] = process
         self.stage.join(name, process=process, takeover=True)
@@ -110,6 +113,9 @@ class TaskMachine(RuleBasedStateMachine):
     def sweep(self) -> None:
         self.stage.call("sweep")
         self.board.settle_all()
+        for name, session in list(self.board.sessions.items()):
+            if self.board.processes[session] == "dead":  # its session may have been ended: this is about leases
+                self.arrive(name)
 
     @rule(name=names)
     def do_something(self, name: str) -> None:

@@ -59,7 +59,7 @@ class Door:
             answer = connection.getresponse()
             data = answer.read()
             kind = answer.getheader("Content-Type", "")
-            told = json.loads(data) if kind == "application/json" else data.decode()
+            told = json.loads(data) if kind == "application/json" and data else data.decode()
             return Answer(answer.status, told, {name.lower(): value for name, value in answer.getheaders()})
         finally:
             connection.close()
@@ -88,10 +88,10 @@ class Door:
 class Running:
     """`rook up` as a person or a program starts it."""
 
-    def __init__(self, folder: Path, *flags: str, token: str = TOKEN, **environ: str) -> None:
+    def __init__(self, folder: Path, *flags: str, token: str = TOKEN, program: str = "rookery", **environ: str) -> None:
         self.environ = environment(folder, **environ)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rookery", "up", "--port", "0", "--json", "--token", token, *flags],
+            [sys.executable, "-m", program, "up", "--port", "0", "--json", "--token", token, *flags],
             env=self.environ, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         self.told: dict[str, Any] = json.loads(self._line() or "{}")

@@ -77,6 +77,17 @@ WHOLE = {
     "a message was sent by nobody": """
         SELECT m.id FROM messages m
         WHERE NOT EXISTS (SELECT 1 FROM agents a WHERE a.team = m.team AND a.id = m.sender)""",
+    "a team's total is not the sum of what was reported": """
+        SELECT t.name, t.tokens, t.cost FROM teams t LEFT JOIN usage u ON u.team = t.id GROUP BY t.id
+        HAVING t.tokens <> coalesce(sum(u.input + u.output), 0) OR t.cost <> coalesce(sum(u.cost), 0)""",
+    "an agent's total is not the sum of what it reported": """
+        SELECT a.name, a.tokens FROM agents a LEFT JOIN usage u ON u.team = a.team AND u.agent = a.id
+        GROUP BY a.team, a.id
+        HAVING a.tokens <> coalesce(sum(u.input + u.output), 0) OR a.cost <> coalesce(sum(u.cost), 0)""",
+    "a task's total is not the sum of what was reported for it": """
+        SELECT k.id, k.tokens FROM tasks k LEFT JOIN usage u ON u.team = k.team AND u.task = k.id
+        GROUP BY k.team, k.id
+        HAVING k.tokens <> coalesce(sum(u.input + u.output), 0) OR k.cost <> coalesce(sum(u.cost), 0)""",
     "an agent points to a session that is not its own": """
         SELECT a.name FROM agents a WHERE a.session IS NOT NULL AND NOT EXISTS (
           SELECT 1 FROM sessions s

@@ -1,5 +1,6 @@
 """A whole small house with made-up time, chance, processes and bell: verbs run on a real store."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from rookery import config
 from rookery.client.local import LocalClient
 from rookery.core.caller import Caller
 from rookery.core.errors import RookError
+from rookery.runtime.shelf import Shelf
 from rookery.store.sqlite import SqliteStore
 from tests.support import ledger
 from tests.support.fakes import BOOT, HOST, FakeBell, FakeChance, FakeClock, FakeDirectory, FakeProber
@@ -46,6 +48,10 @@ class Stage:
         self.client = LocalClient(self.store, self.bell, self, team)
         self._pids = 1000
         self._joined: dict[str, tuple[int, str]] = {}
+
+    @property
+    def shelf(self) -> Shelf:
+        return Shelf(os.path.dirname(self.store.location), ("teams", self.team, "artifacts"))
 
     @property
     def boot(self) -> str:

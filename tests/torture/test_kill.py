@@ -173,6 +173,11 @@ PLANTED = {
         INSERT INTO receipts (team, message, agent, seq, at, stage) VALUES (1, 1, 1, 1, 1, 'acknowledged')""",
     "a message was sent by nobody": "UPDATE messages SET sender = 999",
     "an agent points to a session that is not its own": "UPDATE agents SET epoch = epoch + 1",
+    "a team's total is not the sum of what was reported": "UPDATE teams SET tokens = tokens + 1",
+    "an agent's total is not the sum of what it reported": "UPDATE agents SET tokens = tokens + 1",
+    "a task's total is not the sum of what was reported for it": """
+        INSERT INTO tasks (team, n, id, title, status, created_by, created_at, at, tokens)
+        VALUES (1, 1, 'task-0001', 'x', 'pending', 1, 1, 1, 1)""",
 }
 
 

@@ -6,6 +6,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -63,6 +64,27 @@ def test_every_listener_of_a_name_is_rung(bell: DatagramBell) -> None:
     with bell.listen("t", "ada") as one, bell.listen("t", "ada") as two:
         assert bell.ring("t", ["ada", "bob"]) == {"ada": 2}
         assert (rang(one), rang(two)) == (True, True)
+
+
+def test_a_listener_that_comes_or_goes_after_many_rings_is_noticed(bell: DatagramBell) -> None:
+    with bell.listen("t", "ada") as ada:
+        os.utime(bell.folder, ns=(1, 1))  # long settled: the bell may remember whom it saw
+        assert [bell.ring("t", ["ada", "bob"]) for _ in range(3)] == [{"ada": 1}] * 3
+        with bell.listen("t", "bob") as bob:
+            assert bell.ring("t", ["ada", "bob"]) == {"ada": 1, "bob": 1}
+            assert (rang(ada), rang(bob)) == (True, True)
+        assert bell.ring("t", ["ada", "bob"]) == {"ada": 1}
+
+
+def test_a_folder_that_changed_just_now_is_not_remembered(bell: DatagramBell) -> None:
+    """Two changes within one tick of the file system's clock look alike."""
+    with bell.listen("t", "ada"):
+        moment = time.time_ns() + 3_600_000_000_000  # as if it changed this very moment, however slow this test is
+        os.utime(bell.folder, ns=(moment, moment))
+        assert bell.ring("t", ["ada", "bob"]) == {"ada": 1}
+        with bell.listen("t", "bob"):
+            os.utime(bell.folder, ns=(moment, moment))
+            assert bell.ring("t", ["ada", "bob"]) == {"ada": 1, "bob": 1}
 
 
 def test_rings_that_queued_up_count_as_one(bell: DatagramBell) -> None:

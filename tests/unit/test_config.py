@@ -159,6 +159,17 @@ def test_what_is_handed_out_can_be_changed_without_harm(repo: Path) -> None:
         found["team"] = "x"  # pyright: ignore[reportIndexIssue]
 
 
+def test_money_as_micro_units(repo: Path) -> None:
+    repo.write_text("budget.max_cost = 0.1\nbudget.agent_max_cost = 12.000001\nbudget.task_max_cost = 3\n")
+    settings = load({}, None, repo)
+    names = ("budget.max_cost", "budget.agent_max_cost", "budget.task_max_cost")
+    assert [settings.micros(name) for name in names] == [100_000, 12_000_001, 3_000_000]
+    assert settings.says_any(names)
+    assert not settings.says_any(["budget.max_tokens", "leader"])
+    with pytest.raises(ValueError, match="no money"):
+        settings.micros("poll.s")
+
+
 def test_seconds_as_milliseconds() -> None:
     found = load({"ROOK_POLL_S": "0.25"})
     assert found.ms("poll.s") == 250
@@ -256,6 +267,12 @@ def test_an_unknown_variable_names_the_nearest() -> None:
         ("agents.a = 'x'", "agents.a is 'x'", "a table with role, model"),
         ("agents.a.role = 1", "agents.a.role is 1", "a string"),
         ("templates.a.needs = 'x'", "templates.a.needs is 'x'", "a list of strings"),
+        ("prices.m.input = -1", "prices.m.input is -1", "an amount for a million tokens"),
+        ("prices.m.output = nan", "prices.m.output is nan", "an amount for a million tokens"),
+        ("prices.m.output = '4'", "prices.m.output is '4'", "an amount for a million tokens"),
+        ("prices.m = 4", "prices.m is 4", "a table with input, output"),
+        ("budget.max_tokens = -1", "budget.max_tokens is -1", "a whole number from 0"),
+        ("budget.max_cost = inf", "budget.max_cost is inf", "a number from 0"),
         ("mesh.idle_s = 1979-05-27", "mesh.idle_s is datetime.date", "a number"),
     ],
 )

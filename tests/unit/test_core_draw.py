@@ -275,6 +275,7 @@ def test_a_long_title_is_wrapped_and_cut() -> None:
         assert all(len(line) <= 31 for line in lines)
 
 
+@pytest.mark.slow
 def test_five_hundred_tasks_are_drawn() -> None:
     deps: Deps = {str(n): [str(n - step) for step in (1, 7, 40) if n % 5 and n >= step] for n in range(500)}
     assert len(boxes(parsed(draw.svg(nodes_of(deps), deps)))) == 500

@@ -173,6 +173,7 @@ def test_the_nearest_come_first() -> None:
 MANY = 100_000
 
 
+@pytest.mark.slow
 def test_a_chain_of_100_000_is_an_input_like_any_other() -> None:
     deps = {str(number): [str(number + 1)] for number in range(MANY - 1)} | {str(MANY - 1): []}
     assert graph.cycle(deps) is None
@@ -185,6 +186,7 @@ def test_a_chain_of_100_000_is_an_input_like_any_other() -> None:
     assert len(found) == MANY + 1
 
 
+@pytest.mark.slow
 def test_a_star_of_100_000_is_too() -> None:
     leaves = [str(number) for number in range(MANY)]
     deps: Deps = {"hub": leaves} | {leaf: [] for leaf in leaves}

@@ -538,6 +538,7 @@ def test_limits_are_told_alone_and_at_once() -> None:
     assert "50,001 dependencies" in problem.what
 
 
+@pytest.mark.slow
 def test_five_thousand_tasks_full_of_problems_are_judged_in_time() -> None:
     text = "".join(f"- [ ] Task number {number} after: nowhere-{number}\n" for number in range(plans.TASK_LIMIT))
     problems = wrong(text)

@@ -31,14 +31,15 @@ VERBS = words("""
     task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel task.unblock
     task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
     plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
-    thread.search thread.link can-write team.list team.show team.new notices feed events health stats sweep due
-    settle export_mail import_mail
+    thread.search thread.link artifacts artifacts.add artifacts.show can-write team.list team.show team.new team.set
+    token.new token.list token.revoke budget budget.set usage_report notices
+    feed events health stats sweep due settle export_mail import_mail
 """)
 
 READS = words("""
     who whois escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
-    plan.show plan.graph thread.list thread.tail thread.search can-write team.list team.show notices feed events
-    health stats due export_mail
+    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show can-write team.list team.show
+    token.list budget notices feed events health stats due export_mail
 """)
 
 HANDLES = {
@@ -159,7 +160,7 @@ def test_a_verb_says_what_it_does(verb: Verb) -> None:
     assert 10 < len(verb.help) < 100
     assert verb.help[0].isupper()
     assert not verb.help.endswith(".")
-    assert verb.who in ("anyone", "agent", "person")
+    assert verb.who in ("anyone", "agent", "leader", "person")
 
 
 def test_a_verb_takes_its_transaction_first(verb: Verb) -> None:

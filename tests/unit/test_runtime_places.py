@@ -326,7 +326,8 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path, name: str) -
 
 
 def test_another_users_things_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "new").mkdir(0o755)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new").chmod(0o755)  # whatever the umask
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
     with pytest.raises(StoreUnusable, match=f"uid {os.getuid()}"):

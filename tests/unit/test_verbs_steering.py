@@ -339,10 +339,11 @@ def test_what_waits_for_no_review(stage: Stage) -> None:
     assert stage.refused("task.review", "bob", id=plain, verdict="SHIP").code == "NO_REVIEW_DUE"
 
 
-def test_nobody_reviews_their_own_work(stage: Stage) -> None:
+@pytest.mark.parametrize("who", ["ada", "user"])
+def test_nobody_reviews_their_own_work(stage: Stage, who: str) -> None:
     id = add(stage, review=True)
-    finish(stage, id)
-    error = stage.refused("task.review", "ada", id=id, verdict="SHIP")
+    finish(stage, id, who=who)
+    error = stage.refused("task.review", who, id=id, verdict="SHIP")
     assert (error.code, error.http_status) == ("OWN_WORK", 403)
 
 

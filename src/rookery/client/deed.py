@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.service import verbs
+from rookery.service.admission import admit
 from rookery.service.tx import Tx, World
 from rookery.store import faults
 from rookery.store.port import Transaction
@@ -19,7 +19,7 @@ class Deed:
         self._verb = verbs.find(verb)
         self._function = self._verb.load()
         verbs.check(self._function, args)
-        self._args = args
+        self._args = self._verb.prepared(world, args)
         self._caller = caller
         self._world = world
         self._tx: Tx | None = None
@@ -30,12 +30,14 @@ class Deed:
 
     def work(self, db: Transaction) -> Any:
         tx = self._tx = Tx(db, self._caller, self._world)
-        if self._verb.who == "person" and tx.me()["name"] != names.PERSON:
-            raise errors.NotYours(f"Only the person may {self._verb.name}.", "Ask them: `rook escalate`.")
-        return self._function(tx, **self._args)
+        return self._function(tx, **admit(tx, self._verb, self._args))
 
     def rings(self) -> set[str]:
         return self._tx.rings if self._tx else set()
+
+    @property
+    def follows_up(self) -> bool:
+        return bool(self._tx and self._tx.after)
 
     def follow_up(self, heard: Mapping[str, int]) -> None:
         """What a verb left to do once its facts are on disk and the bell was rung."""

@@ -3,19 +3,23 @@
 The writer commits whatever gathered while its last commit was on its way to the disk: no timer, so a single call waits
 for nobody, and under load one fsync carries up to BATCH calls. A call is answered after the commit it was judged in.
 
+Whoever asks says how it is told, and on which thread: all answers of a commit are handed over at once.
+
 A read runs at once where it was asked for, on a connection of its own, for no longer than a moment; one that takes
 longer is cut off and done again in a small pool, with the patience of any other read.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from rookery.core import errors
-from rookery.core.caller import Caller
+from rookery.core.caller import Caller, Grant
+from rookery.service import tokens
 from rookery.service.tx import World
 from rookery.store.port import Store, Transaction
 from rookery.wake.port import Bell, Listener
@@ -27,11 +31,29 @@ POOL = 2
 CUT_OFF = "READ_TOO_LONG"
 
 
+Tell = Callable[[Any], None]  # is given the result, or the error instead of it
+HandOver = Callable[[Callable[[], None]], object]  # runs it where answers belong
+
+
 class _Job(NamedTuple):
     team: str
     work: Callable[[Transaction], Any]
     deed: Deed | None  # none for what nobody waits for
-    future: "Future[Any]"
+    wanted: Callable[[], bool]  # asked once, before it is begun
+    tell: Tell
+    anywhere: bool = False  # told on the writer's own thread: whoever waits on another needs no loop for it
+
+
+def _here(tell: Callable[[], None]) -> None:
+    tell()
+
+
+def _always() -> bool:
+    return True
+
+
+def _nobody(_result: Any) -> None:
+    return None
 
 
 class Stores(NamedTuple):
@@ -48,73 +70,94 @@ class Writer:
     def __init__(self, store: Store, bell: Bell) -> None:
         self.commits = 0
         self.calls = 0
+        self.hand_over: HandOver = _here
         self._store = store
         self._bell = bell
-        self._queue: deque[_Job] = deque()
-        self._changed = threading.Condition()
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None is the last
         self._closing = False
+        self._door = threading.Lock()  # nothing comes in after the last
         self._thread = threading.Thread(target=self._run, name="rookery-writer", daemon=True)
         self._thread.start()
 
     def put(self, job: _Job) -> None:
-        with self._changed:
+        with self._door:
             if self._closing:
                 raise errors.Unreachable("The daemon is going down.", "Try again when it is back: `rook up`.")
-            self._queue.append(job)
-            self._changed.notify()
+            self._queue.put(job)
 
     def close(self) -> None:
         """What was accepted is done first."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
+        with self._door:
+            if not self._closing:
+                self._closing = True
+                self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        while (batch := self._gathered()) is not None:
-            try:
-                results = self._store.write_batch([(job.team, job.work) for job in batch])
-            except BaseException as error:  # nothing may end this thread: whoever waits is told, and it goes on
-                results = [error] * len(batch)
-            self.commits += 1
-            self.calls += len(batch)
-            self._answer(batch, results)
+        more = True
+        while more:
+            batch, more = self._gathered()
+            if batch:
+                self._commit(batch)
 
-    def _gathered(self) -> list[_Job] | None:
-        with self._changed:
-            while True:
-                if taken := self._take():
-                    return taken
-                if self._closing:
-                    return None
-                self._changed.wait()
+    def _commit(self, batch: list[_Job]) -> None:
+        try:
+            results = self._store.write_batch([(job.team, job.work) for job in batch])
+        except BaseException as error:  # nothing may end this thread: whoever waits is told, and it goes on
+            results = [error] * len(batch)
+        self.commits += 1
+        self.calls += len(batch)
+        if any(job.deed and job.deed.follows_up for job in batch):  # an answer tells who heard the bell
+            self._hand_over(batch, self._followed_up(batch, results))
+        else:
+            self._hand_over(batch, results)
+            self._ring_all(batch, results)
 
-    def _take(self) -> list[_Job]:
-        """Up to BATCH of those who still wait; once taken, a call can no longer be called back."""
+    def _hand_over(self, batch: list[_Job], answers: list[Any]) -> None:
+        answered = list(zip(batch, answers, strict=True))
+        _tell_all([each for each in answered if each[0].anywhere])
+        if others := [each for each in answered if not each[0].anywhere]:
+            with suppress(RuntimeError):  # where answers belong nobody is left to hear them
+                self.hand_over(lambda: _tell_all(others))
+
+    def _gathered(self) -> tuple[list[_Job], bool]:
+        """Up to BATCH of those who still want it, once there is any; and whether more can come."""
         taken: list[_Job] = []
-        while self._queue and len(taken) < BATCH:
-            job = self._queue.popleft()
-            if job.future.set_running_or_notify_cancel():
+        job = self._queue.get()
+        while job is not None:
+            if job.wanted():
                 taken.append(job)
-        return taken
+            if len(taken) == BATCH or self._queue.empty():
+                return taken, True
+            job = self._queue.get()
+        return taken, False
 
-    def _answer(self, batch: list[_Job], results: list[Any]) -> None:
-        heard = {team: self._ring(team, names) for team, names in _rings(batch, results).items()}
-        for job, result in zip(batch, results, strict=True):
-            try:
-                if isinstance(result, BaseException):
-                    raise result
-                if job.deed:
-                    job.deed.follow_up(heard[job.team])
-                job.future.set_result(result)
-            except BaseException as error:
-                job.future.set_exception(error)
+    def _ring_all(self, batch: list[_Job], results: list[Any]) -> dict[str, dict[str, int]]:
+        return {team: self._ring(team, names) for team, names in _rings(batch, results).items()}
+
+    def _followed_up(self, batch: list[_Job], results: list[Any]) -> list[Any]:
+        heard = self._ring_all(batch, results)
+        return [_followed_up(job, result, heard) for job, result in zip(batch, results, strict=True)]
 
     def _ring(self, team: str, names: set[str]) -> dict[str, int]:
         try:
             return ring(self._bell, team, names)
         except OSError:
             return {}  # a lost ring, never a lost fact
+
+
+def _followed_up(job: _Job, result: Any, heard: Mapping[str, Mapping[str, int]]) -> Any:
+    if job.deed and not isinstance(result, BaseException):
+        try:
+            job.deed.follow_up(heard[job.team])
+        except BaseException as error:
+            return error
+    return result
+
+
+def _tell_all(answered: list[tuple[_Job, Any]]) -> None:
+    for job, answer in answered:
+        job.tell(answer)
 
 
 def _rings(batch: list[_Job], results: list[Any]) -> dict[str, set[str]]:
@@ -124,6 +167,13 @@ def _rings(batch: list[_Job], results: list[Any]) -> dict[str, set[str]]:
         if job.deed and not isinstance(result, BaseException):
             rings.setdefault(job.team, set()).update(job.deed.rings())
     return rings
+
+
+def _settle(future: "Future[Any]", result: Any) -> None:
+    if isinstance(result, BaseException):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
 
 
 class QueuedClient:
@@ -146,12 +196,23 @@ class QueuedClient:
     def submit(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> "Future[Any]":
         """A write to the queue, a read to the pool: answered by a future, in neither case by this thread."""
         deed = self.deed(team, verb, args, caller)
-        return self.write(team, deed) if deed.writes else self.read_in_pool(team, deed)
+        return self.written(team, deed) if deed.writes else self.read_in_pool(team, deed)
 
-    def write(self, team: str, deed: Deed) -> "Future[Any]":
-        job = _Job(team, deed.work, deed, Future())
-        self.writer.put(job)
-        return job.future
+    def written(self, team: str, deed: Deed) -> "Future[Any]":
+        """A write, for a thread that waits."""
+        future: Future[Any] = Future()
+        self.writer.put(
+            _Job(team, deed.work, deed, future.set_running_or_notify_cancel, partial(_settle, future), anywhere=True)
+        )
+        return future
+
+    def write(self, team: str, deed: Deed, wanted: Callable[[], bool], tell: Tell) -> None:
+        """To the queue. `tell` is called once, after the commit, wherever the writer hands answers over."""
+        self.writer.put(_Job(team, deed.work, deed, wanted, tell))
+
+    def presented(self, digest: str) -> Grant | None:
+        """Whose token this is: one indexed read, at once."""
+        return self._stores.quick.read("", lambda db: tokens.presented(db, digest))
 
     def look(self, team: str, deed: Deed) -> Any:
         """A read at once; raises `StoreBusy` with CUT_OFF when it took too long for that."""
@@ -161,9 +222,10 @@ class QueuedClient:
         return result
 
     def read_in_pool(self, team: str, deed: Deed) -> "Future[Any]":
-        return self._pool.submit(self._read_slowly, team, deed)
+        return self._pool.submit(self.read_here, team, deed)
 
-    def _read_slowly(self, team: str, deed: Deed) -> Any:
+    def read_here(self, team: str, deed: Deed) -> Any:
+        """By the calling thread, which has the time, on a connection that it keeps."""
         result = self._own_store().read(team, deed.work)
         self.slow_reads += 1
         self._after_read(team, deed)
@@ -179,7 +241,7 @@ class QueuedClient:
         deed.follow_up({})
         if deed.beat_is_due():
             with suppress(errors.Unreachable):  # going down: presence no longer matters
-                self.writer.put(_Job(team, deed.beat, None, Future()))
+                self.writer.put(_Job(team, deed.beat, None, _always, _nobody))
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -190,14 +252,20 @@ class QueuedClient:
 
 
 class TeamOfQueue:
-    """One team of it, as any other client: for what in the resident process is written against the port."""
+    """One team of it, as any other client: for what in the resident process is written against the port.
 
-    def __init__(self, queued: QueuedClient, team: str) -> None:
+    `world` is where the settings come from, if not from the resident process.
+    """
+
+    def __init__(self, queued: QueuedClient, team: str, world: World | None = None) -> None:
         self.team = team
         self._queued = queued
+        self._world = world
 
     def call(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
-        return self._queued.submit(self.team, verb, args, caller).result()
+        queued = self._queued
+        deed = Deed(verb, args, caller, self._world) if self._world else queued.deed(self.team, verb, args, caller)
+        return queued.written(self.team, deed).result() if deed.writes else queued.read_here(self.team, deed)
 
     def listen(self, name: str) -> Listener:
         return self._queued.bell.listen(self.team, name)

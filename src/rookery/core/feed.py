@@ -25,23 +25,31 @@ TASKS_MORE = (
     "task.review",
 )
 
+# What was decided about the team, and what it may still use.
+TEAM = ("team.set", "budget.set", "budget.near", "budget.spent")
+
 FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
 CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
-    "imported",
+    "mail.expired", "usage", "task.note", "thread.new", "thread.link", "escalation.open", "escalation.closed", "swept",
+    "imported", "token.new", "token.revoked", "artifact",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    return (*FEED, *TASKS_MORE) if crew_events else tuple(t for t in FEED if t not in CREW)
+    return (*FEED, *TASKS_MORE, *TEAM) if crew_events else (*(t for t in FEED if t not in CREW), *TEAM)
 
 
 def concerns(actor: str, target: str, agent: str) -> bool:
     """Did this agent do it, or was it done to them?"""
     key = names.key(agent)
     return key in (names.key(actor), *(names.key(part.strip()) for part in target.split(",")))
+
+
+def plain(type: str) -> str:
+    """A type as seed 002 writes it: task_assigned."""
+    return type.replace(".", "_").replace("-", "_")

@@ -20,6 +20,7 @@ CHOSEN_ID_LIMIT = 40  # of an id that a sender chose: its copies' ids are longer
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_SHIFTS = range(5 * (LENGTH - 1), -1, -5)
 
 
 def message_id(now: int, chance: int) -> str:
@@ -55,4 +56,4 @@ def short_id(prefix: str, now: int, chance: int) -> str:
     """The prefix, its dash included, and twelve characters. Of `chance` the lowest CHANCE_BITS are used."""
     time = min(max(now - EPOCH_MS, 0), (1 << TIME_BITS) - 1)
     number = time << CHANCE_BITS | chance & (1 << CHANCE_BITS) - 1
-    return prefix + "".join(_ALPHABET[number >> shift & 31] for shift in range(5 * (LENGTH - 1), -1, -5))
+    return prefix + "".join([_ALPHABET[number >> shift & 31] for shift in _SHIFTS])

@@ -39,6 +39,8 @@ class State(StrEnum):
     EXPIRED = "expired"
 
 
+_TYPES = {str(kind): kind for kind in Type}
+
 # Words of TX (seed 001) for a message; the word itself is kept as the message's label.
 TX_TYPES: Mapping[str, Type] = {
     "task": Type.REQUEST,
@@ -73,11 +75,10 @@ def parse_type(word: str) -> tuple[Type, str]:
     folded = word.strip().lower()
     if folded in TX_TYPES:
         return TX_TYPES[folded], folded
-    try:
-        return Type(folded), ""
-    except ValueError:
+    if folded not in _TYPES:
         known = ", ".join([*Type, *TX_TYPES])
-        raise errors.BadInput(f"No message type {text.one_line(word, 40)!r}.", f"One of: {known}.") from None
+        raise errors.BadInput(f"No message type {text.one_line(word, 40)!r}.", f"One of: {known}.")
+    return _TYPES[folded], ""
 
 
 def parse_priority(word: str | int) -> Priority:
@@ -215,6 +216,8 @@ def check_tags(tags: Sequence[str]) -> list[str]:
 
 def check_size(written: Draft, limit: int) -> None:
     parts = (written.payload, written.context, written.attachments, written.tags)
+    if 4 * (len(written.body) + sum(map(len, parts))) <= limit:  # in any encoding; the usual case
+        return
     size = max(len(written.body.encode()), sum(len(part.encode()) for part in parts))
     if size > limit:
         raise errors.TooLarge(

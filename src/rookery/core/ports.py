@@ -1,9 +1,9 @@
-"""What the law and the deeds need from the world: time, chance and a look at processes.
+"""What the law and the deeds need from the world: time, chance, a look at processes, a shelf for files.
 
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Clock(Protocol):
@@ -30,3 +30,29 @@ class Chance(Protocol):
     def below(self, n: int) -> int:
         """A whole number from 0 to n - 1, each as likely as the others."""
         ...
+
+
+class Kept(NamedTuple):
+    """A file on the shelf: where it is, relative to the home, and what it holds."""
+
+    file: str
+    bytes: int
+    digest: str
+
+
+class Shelf(Protocol):
+    """Files that rows refer to. Never used inside a transaction: kept before it, read and removed after it."""
+
+    def keep(self, folder: str, name: str, data: bytes) -> Kept:
+        """Write a new file, durable when this returns."""
+        ...
+
+    def read(self, file: str, limit: int) -> bytes:
+        """At most so many bytes of it."""
+        ...
+
+    def old(self, age_s: float, limit: int) -> list[str]:
+        """Some of the files that are older than that."""
+        ...
+
+    def remove(self, file: str) -> None: ...

@@ -70,23 +70,33 @@ def quoted(text: str, width: int = 60) -> str:
 
 def check_text(text: str, what: str) -> str:
     """Text that every store and encoding can carry. `what` names it in the error: "the subject", "an attachment" ..."""
-    subject = what[:1].upper() + what[1:]
     if "\0" in text:
         raise BadInput(
-            f"{subject} contains a NUL character at position {text.index(chr(0))}.",
+            f"{what[:1].upper()}{what[1:]} contains a NUL character at position {text.index(chr(0))}.",
             "Remove it; send binary data as an attachment.",
             code="BAD_TEXT",
         )
+    if text.isascii():  # known without looking; the usual case
+        return text
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise BadInput(
-            f"{subject} contains half a character (lone surrogate U+{ord(text[error.start]):04X})"
+            f"{what[:1].upper()}{what[1:]} contains half a character (lone surrogate U+{ord(text[error.start]):04X})"
             f" at position {error.start}.",
             "Send valid UTF-8; in JSON write both halves of a surrogate pair.",
             code="BAD_TEXT",
         ) from None
     return text
+
+
+def composed(text: str) -> str:
+    """The text in NFC: accents are part of their letters, however they were typed or a disk keeps them."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFC", text)
 
 
 def slug(text: str, limit: int = 24) -> str:

@@ -1,5 +1,7 @@
 """Times as people read and write them. Inside, a time is an int: milliseconds since the epoch, UTC."""
 
+from functools import lru_cache
+
 from rookery.core.errors import BadInput
 from rookery.core.text import quoted
 
@@ -17,11 +19,15 @@ _LONGEST = 40  # characters; the longest ISO form with microseconds and a zone h
 
 def iso(ms: int) -> str:
     """2030-01-31T14:30:00.000Z. By arithmetic: this stands in every line of output, and datetime is slow to import."""
-    days, rest = divmod(ms, DAY_MS)
-    seconds, milli = divmod(rest, SECOND_MS)
+    seconds, milli = divmod(ms, SECOND_MS)
+    return f"{_second(seconds)}.{milli:03d}Z"
+
+
+@lru_cache(256)  # what is shown together mostly happened together
+def _second(seconds: int) -> str:
+    days, rest = divmod(seconds, 24 * 3600)
     year, month, day = _civil(days)
-    clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{milli:03d}"
-    return f"{year:04d}-{month:02d}-{day:02d}T{clock}Z"
+    return f"{year:04d}-{month:02d}-{day:02d}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
 
 
 def iso_or_none(ms: int | None) -> str | None:

@@ -8,7 +8,12 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     git         branch and top of a repository, read from its files
     folders     the members of a group, from a folder of Markdown files
     files       whole files written or not at all, read up to a limit
+    doorway     the socket of the fast door
+    resolve     a path in its one spelling, relative to the workspace it must not leave
+    logs        the log of a resident process: private, rotated, without secrets
+    shelf       files that rows refer to, written before them, never reached through a symlink
     trees       folders that other programs read and write, never left through a symlink
+    shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write
     clock       SystemClock, SystemProber, SystemChance
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a

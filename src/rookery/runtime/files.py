@@ -3,12 +3,14 @@
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
 from rookery.core.errors import BadInput, StoreFull, StoreReadOnly, StoreUnusable, TooLarge, Unreachable
 
 READ_CHUNK = 1 << 16
+_kept_closed: list[str] = []
+TEMPORARY = ".rook-"  # how the name of a file begins that is not whole yet
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -18,23 +20,51 @@ def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
 
     A symlink at `path` is replaced, not followed.
     """
+    with writing(path, mode) as write:
+        write(data)
+
+
+@contextmanager
+def writing(path: str, mode: int = 0o600) -> Generator[Callable[[bytes], None]]:
+    """The same for what comes in pieces: nothing is seen of it before the block ends well."""
     folder = os.path.dirname(path) or "."
     # A short name of its own: the name of the file with something added could exceed what a file name may be.
-    temporary = os.path.join(folder, f".rook-{os.getpid()}-{os.urandom(6).hex()}.tmp")
+    temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}.tmp")
     try:
         try:
-            _write_new(temporary, data, mode)
+            with _new(temporary, mode) as write:
+                yield write
             os.replace(temporary, path)
         except BaseException:
-            _remove(temporary)
+            remove_quietly(temporary)
             raise
         _sync_folder(folder)
     except OSError as error:
         raise refusal(path, error) from error
 
 
+@contextmanager
+def kept_closed(*paths: str) -> Generator[None]:
+    """H39: whoever closes a descriptor of the database drops the locks that SQLite has on it in the same process."""
+    _kept_closed.extend(paths)
+    try:
+        yield
+    finally:
+        for path in paths:
+            _kept_closed.remove(path)
+
+
+def check_may_open(path: str) -> None:
+    """By what it leads to: a process that reads files for others may be shown a link to its own database."""
+    for other in _kept_closed:
+        with suppress(OSError, ValueError):
+            if os.path.samefile(path, other):
+                raise BadInput(f"{path} is the ledger itself.", "Name another file.", code="UNREADABLE_FILE", path=path)
+
+
 def read_limited(path: str, limit: int) -> bytes:
     """The whole of a file of at most `limit` bytes."""
+    check_may_open(path)
     try:
         # Non-blocking, so that a named pipe in the place of the file does not hold us for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -43,7 +73,7 @@ def read_limited(path: str, limit: int) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise BadInput(f"{path} is not a file.", "Name a regular file.", code="UNREADABLE_FILE", path=path)
-        data = _read_up_to(descriptor, limit + 1)
+        data = read_up_to(descriptor, limit + 1)
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
@@ -83,21 +113,26 @@ def _unreadable(path: str, error: OSError | ValueError) -> BadInput:
     )
 
 
-def _write_new(path: str, data: bytes, mode: int) -> None:
+@contextmanager
+def _new(path: str, mode: int) -> Generator[Callable[[bytes], None]]:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
+
+    def write(data: bytes) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+
+    try:
+        yield write
         os.fchmod(descriptor, mode)  # exactly this mode, whatever the umask
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _remove(path: str) -> None:
+def remove_quietly(path: str, folder: int | None = None) -> None:
     with suppress(OSError):  # the failure that brought us here is the one to report
-        os.unlink(path)
+        os.unlink(path, dir_fd=folder)
 
 
 def _sync_folder(folder: str) -> None:
@@ -112,7 +147,7 @@ def _sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
-def _read_up_to(descriptor: int, count: int) -> bytes:
+def read_up_to(descriptor: int, count: int) -> bytes:
     parts: list[bytes] = []
     while count > 0 and (part := os.read(descriptor, min(count, READ_CHUNK))):
         parts.append(part)
@@ -127,6 +162,15 @@ def free_bytes(folder: str) -> int:
 
 def size(path: str) -> int:
     return os.stat(path).st_size
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Which file this is, whatever its name; nothing if there is none."""
+    try:
+        seen = os.stat(path)
+    except OSError:
+        return 0, 0
+    return seen.st_dev, seen.st_ino
 
 
 @contextmanager

@@ -27,6 +27,7 @@ LIMIT = 1 << 16
 class Scope(NamedTuple):
     lock: str
     runtime: str
+    log: str
 
 
 class Instance:

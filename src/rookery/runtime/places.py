@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rookery.core.errors import BadInput, StoreUnusable
 from rookery.runtime import git
-from rookery.runtime.files import read_limited, refusal
+from rookery.runtime.files import check_may_open, read_limited, refusal
 
 DATABASE = "rookery.db"
 REPO_FILE = "rookery.toml"
@@ -28,6 +28,7 @@ class Places(NamedTuple):
     repo_file: str | None  # the rookery.toml that was found
     user_file: str | None  # where the user's settings would be
     store: str
+    artifacts: tuple[str, ...]  # the folders from the home down to the shared outputs
 
 
 class Remote(NamedTuple):
@@ -68,15 +69,23 @@ def find(*, cwd: str, environ: Mapping[str, str], team: str | None = None) -> Pl
     folder = os.path.dirname(repo_file) if repo_file else os.path.realpath(cwd)
     name, source = _team(environ, team, repo_file, repository, folder)
     home = _home(cwd, environ)
+    user_file = _user_file(environ)
+    for path in filter(None, (repo_file, user_file)):
+        check_may_open(path)
     return Places(
         home=home,
         team=name,
         team_source=source,
         root=repository.top if repository and source != repo_file else folder,
         repo_file=repo_file,
-        user_file=_user_file(environ),
+        user_file=user_file,
         store=_store(cwd, environ, home),
+        artifacts=artifacts_of(name),
     )
+
+
+def artifacts_of(team: str) -> tuple[str, ...]:
+    return ("teams", team, "artifacts")
 
 
 # --- the team ---------------------------------------------------------------------------------------------------------

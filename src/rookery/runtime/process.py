@@ -126,6 +126,19 @@ def _visible(pid: int) -> _Look | None:
         return None
 
 
+def sees_the_same(pid: int) -> bool:
+    """Do paths and pids mean to that process what they mean to this one? A sandbox has mounts and pids of its own."""
+    try:
+        return _view(str(pid)) == _view("self")
+    except OSError:
+        return False
+
+
+def _view(pid: str) -> tuple[object, ...]:
+    root = os.stat(f"{PROC}/{pid}/root")
+    return os.readlink(f"{PROC}/{pid}/ns/mnt"), os.readlink(f"{PROC}/{pid}/ns/pid"), root.st_dev, root.st_ino
+
+
 # --- what a session is bound to ---------------------------------------------------------------------------------------
 
 
@@ -238,7 +251,7 @@ def _look(pid: int) -> _Look | None:
     if not LINUX:
         return _look_elsewhere(pid)
     try:
-        data = _bytes(f"{PROC}/{pid}/stat", STAT_LIMIT)
+        data = _first_bytes(f"{PROC}/{pid}/stat", STAT_LIMIT)
     except (FileNotFoundError, ProcessLookupError):
         # Also how /proc mounted with hidepid=2 hides other users' processes. A process that was seen when its session
         # was bound, by the one user a home has, does not hide later: the pid went to someone else.
@@ -249,7 +262,7 @@ def _look(pid: int) -> _Look | None:
 def _parse_stat(data: bytes) -> _Look | None:
     # 4711 (name (with) any ) characters) S 1 ...: only the last parenthesis is the end of the name.
     head, _, tail = data.rpartition(b")")
-    fields = tail.split()
+    fields = tail.split(None, 20)
     if len(fields) < 20:
         return None
     name = os.fsdecode(head.partition(b"(")[2])
@@ -271,6 +284,15 @@ def _text(path: str) -> str:
         return _bytes(path, 1 << 20).decode()
     except OSError:
         return ""
+
+
+def _first_bytes(path: str, limit: int) -> bytes:
+    """One read: the kernel gives a line like `stat` whole or not at all."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, limit)
+    finally:
+        os.close(descriptor)
 
 
 def _bytes(path: str, limit: int) -> bytes:

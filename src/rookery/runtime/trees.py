@@ -46,17 +46,6 @@ def entries(folder: str) -> Iterator[Entry]:
             yield Entry(name, path, _kind(path))
 
 
-def inside(root: str, path: str) -> str | None:
-    """Where a path really leads, relative to the root it must not leave; None when it does. It need not exist."""
-    try:
-        base, real = os.path.realpath(root), os.path.realpath(os.path.join(root, path))
-    except ValueError:
-        raise BadInput(f"{path!a} is no path.", "Remove the NUL character.", code="BAD_PATH") from None
-    if real == base or not real.startswith(base.rstrip(os.sep) + os.sep):
-        return None
-    return os.path.relpath(real, base)
-
-
 def remove_file(path: str) -> None:
     """Gone afterwards, whether or not it was there."""
     try:

@@ -4,6 +4,7 @@ May touch: its `Tx` and nothing else, so that it can be run again. Rules come fr
 store. Invariant: a verb either changes the rows and appends the events that tell of it, or raises and leaves nothing.
 
     verbs.py    the table of verbs: every door is drawn from it
+    admission.py who may, by the table and by a token       tokens.py   tokens of agents and readers
     tx.py       what a verb is given: the transaction, the clock, who calls, the settings
     mesh.py     join, leave, rename, status      presence.py  who, whois
     post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search
@@ -11,5 +12,8 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents
     held.py     what a claim holds               unlocking.py what one task's fate means for others
+    teams.py    what a team is                   budget.py    what it used, and may use
+    limits.py   asked before a claim or a send
+    artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     escalation.py, feed.py, upkeep.py (sweep, health, stats), exchange.py (export, import)
 """

@@ -29,7 +29,7 @@ def escalate(
     if not title.strip():
         raise errors.BadInput("An escalation needs a title.", "One line that says what is wrong.")
     sender = tx.me()
-    leader = tx.settings["leader"]
+    leader = tx.leader()
     if level == "leader" and (not leader or names.key(leader) == sender["key"]):
         level = "person"  # nobody stands between
     number = tx.one("raise_counter", name="escalation")

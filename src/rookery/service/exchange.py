@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 from rookery.core import errors, ids, mail, names, text, times
 from rookery.store.port import Row
 
-from . import cards
+from . import cards, post
 from .tx import Tx
 from .verbs import Arg, fits
 
@@ -156,9 +156,11 @@ def _check(tx: Tx, letter: Any) -> mail.Draft:
 def _restore(tx: Tx, letter: Letter, draft: mail.Draft) -> None:
     sender, recipient = _address(tx, letter["from"]), _address(tx, letter["to"])
     id, state = letter["id"], letter["state"]
+    facts = post.log_facts(tx, draft, [recipient["name"]], letter["thread"] or id, letter["reply_to"], letter["group"])
+    past = {name: times.iso_or_none(letter[name]) for name in ("at", "read_at", "completed_at")}
     seq = tx.event(
-        "message", sender["name"], target=recipient["name"], ref=id, preview=draft.subject, type=draft.type,
-        imported=True,
+        "message", sender["name"], target=recipient["name"], ref=id, preview=draft.subject, **facts,
+        imported={"state": state, **past},
     )  # fmt: skip
     made = tx.one(
         "restore_message", id=id, seq=seq, thread=letter["thread"] or id, reply_to=letter["reply_to"],

@@ -46,7 +46,7 @@ def feed(
 
 def _types(tx: Tx, asked: list[str]) -> frozenset[str]:
     for word in asked:
-        known = (*words.FEED, *words.TASKS_MORE, *words.LEDGER)
+        known = (*words.FEED, *words.TASKS_MORE, *words.TEAM, *words.LEDGER)
         if word not in known:
             near = names.did_you_mean(word, known) or f"One of: {', '.join(known)}."
             raise errors.BadInput(f"No event type {text.one_line(word, 40)!r}.", near)

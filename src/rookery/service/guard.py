@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from rookery.core import errors, patterns
+from rookery.core import errors, patterns, text
 from rookery.store.port import Row
 
 from . import held
@@ -12,7 +12,7 @@ from .verbs import Arg
 
 def can_write(
     tx: Tx,
-    paths: Annotated[list[str], Arg("relative to the workspace", positional=True, metavar="PATH")],
+    paths: Annotated[list[str], Arg("from where you are", positional=True, metavar="PATH", kind="paths")],
 ) -> dict[str, Any]:
     """Refused: what lies outside, what someone else holds and, in a strict team, what no lease of yours covers."""
     if not 1 <= len(paths) <= 1000:
@@ -36,7 +36,7 @@ def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
             "reason": f"held by {other['name']} until {until}",
             "holder": other["name"],
         }
-    if not tx.settings["guard.strict"]:
+    if not tx.is_strict():
         return {"path": path, "allow": True, "reason": "nobody else holds it"}
     if _is_leased(tx, me, path):
         return {"path": path, "allow": True, "reason": "covered by your lease"}
@@ -44,11 +44,11 @@ def _verdict(tx: Tx, me: Row, written: str) -> dict[str, Any]:
 
 
 def _inside(path: str) -> str | None:
-    """The path in its one spelling, or None when it leaves the workspace. Symlinks are the door's to follow."""
+    """The path in its one spelling, or None when it leaves the workspace. Symlinks were followed before (H24)."""
     if path.startswith("/") or "\\" in path:
         return None
     names: list[str] = []
-    for name in path.split("/"):
+    for name in text.composed(path).split("/"):
         if name == "..":
             if not names:
                 return None

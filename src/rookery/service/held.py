@@ -84,10 +84,11 @@ def take_paths(tx: Tx, task: Row, agent: Row, epoch: int, until: int) -> None:
     """All of a task's resources or none; a conflict names its holder."""
     for written in json.loads(task["resources"]):
         pattern = patterns.parse(written)
-        for row in _others(tx, pattern, agent["id"]):
+        others = _others(tx, pattern, agent["id"])
+        for row in others:
             if row["task"]:  # whoever lost its paths has lost its task, and is told so
                 settle(tx, find(tx, row["task"]))
-        other = conflict(tx, pattern, agent["id"])
+        other = conflict(tx, pattern, agent["id"]) if others else None
         if other is not None:
             raise errors.Refused(
                 f"{written} is held by {other['name']} until {tx.shown(other['expires_at'])}"

@@ -1,4 +1,4 @@
-"""Idempotency keys: a repeat of a call by the same agent gets the same answer; another call is refused."""
+"""Idempotency keys: for a day, a repeat of a call by the same agent gets the same answer; another call is refused."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ KEY_LIMIT = 200
 
 
 def remembered(tx: Tx, agent: Row, key: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
-    row = tx.one("remembered", agent=agent["id"], key=checked(key))
+    row = tx.one("remembered", agent=agent["id"], key=checked(key), after=oldest(tx))
     if row is None:
         return None
     if row["digest"] != digest(args):
@@ -28,6 +28,11 @@ def remembered(tx: Tx, agent: Row, key: str, args: Mapping[str, Any]) -> dict[st
 
 def remember(tx: Tx, agent: Row, key: str, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
     tx.run("remember", agent=agent["id"], key=checked(key), digest=digest(args), result=json.dumps(result))
+
+
+def oldest(tx: Tx) -> int:
+    """What was answered then or before is no longer known, swept or not."""
+    return tx.now - tx.settings.ms("retention.keys_s")
 
 
 def checked(key: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rookery.core import errors, patterns, tasks, text
 from rookery.store.port import Row
 
-from . import held, unlocking
+from . import artifacts, held, limits, unlocking
 from . import tasks as cards_of
 from .tx import Tx
 from .verbs import Arg
@@ -35,6 +35,8 @@ def claim(
         return _take(tx, me, held.settle(tx, held.find(tx, id)), ttl)
     if not next:
         raise errors.BadInput("Which task?", "Give its id, or --next.")
+    if tx.is_limited():
+        limits.allow_claim(tx, me)
     found = _best(tx, me, plan, kind, ttl)
     return found or {"taskId": None, "task": None, "lease": None}
 
@@ -63,6 +65,8 @@ def _first_free(tx: Tx, me: Row, plan: str, kind: str) -> Row | None:
     while rows := tx.all("ready_tasks", agent=me["id"], kind=kind, plan=plan, limit=CANDIDATES, skip=skip):
         for row in rows:
             task = held.find(tx, row["id"])
+            if tx.is_limited() and not limits.is_person(me) and limits.is_spent(tx, task):
+                continue
             if not any(_is_taken(tx, written, me["id"], taken) for written in json.loads(task["resources"])):
                 return task
         skip += len(rows)
@@ -76,6 +80,8 @@ def _is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
 
 
 def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
+    if tx.is_limited():
+        limits.allow_claim(tx, me, task)
     refusal = _refusal(tx, me, task)
     if refusal is not None:
         raise refusal
@@ -97,7 +103,7 @@ def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
     held.take_paths(tx, task, me, epoch, tx.now + ttl)
     tx.event("task.start", me["name"], ref=task["id"], preview=task["title"], epoch=epoch)
     tx.ring(me["name"])
-    return leased(tx, task["id"])
+    return leased(tx, task["id"], ttl)
 
 
 def _refusal(tx: Tx, me: Row, task: Row) -> errors.Refused | None:
@@ -118,10 +124,9 @@ def _refusal(tx: Tx, me: Row, task: Row) -> errors.Refused | None:
     )
 
 
-def leased(tx: Tx, id: str) -> dict[str, Any]:
+def leased(tx: Tx, id: str, ttl: int) -> dict[str, Any]:
     task = cards_of.card(tx, id)
-    row = held.find(tx, id)
-    return {"taskId": id, "task": task, "lease": task["lease"], "ttlMs": row["ttl_ms"]}
+    return {"taskId": id, "task": task, "lease": task["lease"], "ttlMs": ttl}
 
 
 def renew(tx: Tx, id: Id, *, epoch: Epoch = None, ttl_ms: Ttl = None) -> dict[str, Any]:
@@ -130,7 +135,7 @@ def renew(tx: Tx, id: Id, *, epoch: Epoch = None, ttl_ms: Ttl = None) -> dict[st
     held.fenced(tx, "renew_task", row, epoch, ttl_ms=ttl)
     tx.run("renew_task_reservations", task=id, until=tx.now + ttl)
     tx.beat()
-    return leased(tx, id)
+    return leased(tx, id, ttl)
 
 
 def done(
@@ -141,7 +146,7 @@ def done(
     commits: Annotated[list[str] | None, Arg("a commit that belongs to it (repeatable)", flag="--commit")] = None,
     tests: Annotated[list[str] | None, Arg("a test run and its result (repeatable)", flag="--test")] = None,
     prs: Annotated[list[str] | None, Arg("a pull request (repeatable)", flag="--pr")] = None,
-    evidence: Annotated[list[str] | None, Arg("anything else that shows it (repeatable)")] = None,
+    evidence: Annotated[list[str] | None, Arg("anything else that shows it, as artifact-0001 (repeatable)")] = None,
     epoch: Epoch = None,
 ) -> dict[str, Any]:
     row = held.find(tx, id)
@@ -149,6 +154,7 @@ def done(
     shown = tasks.check_evidence(
         {"commits": commits or [], "tests": tests or [], "prs": prs or [], "notes": evidence or []}
     )
+    artifacts.check_named(tx, evidence or [])
     review = tasks.REVIEW_PENDING if row["review"] in (tasks.REVIEW_WANTED, tasks.REVIEW_PENDING) else ""
     result = json.dumps(
         {"summary": text.check_text(summary, "the summary")[:10_000], "evidence": shown, "epoch": row["epoch"]}

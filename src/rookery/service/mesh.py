@@ -155,6 +155,10 @@ def my_own_session(tx: Tx) -> Row:
 def rename(tx: Tx, name: Annotated[str, Arg("the new name", positional=True)]) -> dict[str, Any]:
     me = my_own_session(tx)
     name = names.check_new_name(name)
+    if tx.caller.grant is not None and names.key(name) != me["key"] and tx.world.directory.is_defined(name):
+        from rookery.core import tokens
+
+        raise tokens.not_you(tx.caller.grant, name)  # the leader's name, say, before the leader came
     taken = tx.find_agent(name)
     if taken is not None and taken["id"] != me["id"]:
         raise errors.NameTaken(

@@ -1,6 +1,7 @@
 """What an agent should know of, read from the log with a cursor: seed 002's inbox.
 
-Nothing is kept for it, so it can not be lost or go stale: it is computed from the log whenever someone asks.
+Nothing is kept for it, so it can not be lost or go stale: it is computed from the log whenever someone asks. An event
+says whom it concerned when it happened, so the answer for a cursor never changes. Only the text of mail is looked up.
 """
 
 import json
@@ -16,6 +17,8 @@ from .verbs import Arg
 PAGE = 500
 SCAN = 5_000  # how much of the log one call looks at; `nextSince` tells how far it came
 MAX_EVENTS = 1_000
+UNTOLD = ("mail.expired", "swept")
+_read = json.JSONDecoder().raw_decode  # what we wrote ourselves: `loads` looks for what could be around it
 
 
 def notices(
@@ -27,6 +30,7 @@ def notices(
     if since < 0 or not 1 <= limit <= MAX_EVENTS:
         raise errors.BadInput("A cursor is not negative, and a limit is 1 to 1000.", "Start with since=0.")
     me = tx.me()
+    mine = _names_of(tx, me)
     position = tx.one("ledger_position") or {"seq": 0, "horizon": 0}
     if since and since < position["horizon"]:
         raise errors.CursorTooOld(
@@ -35,54 +39,51 @@ def notices(
             horizon=position["horizon"],
         )
     found: list[dict[str, Any]] = []
-    cursor, looked = since, 0
+    cursor, looked, page = since, 0, limit
     while looked < SCAN:
-        rows = tx.all("events_after", cursor=cursor, limit=PAGE)
+        rows = tx.all("notices_after", agent=me["id"], cursor=cursor, limit=page)
         for row in rows:
-            cursor, looked = row["seq"], looked + 1
-            if (told := _notice(tx, me, row)) is not None:
+            cursor = row["seq"]
+            if (told := _notice(mine, row)) is not None:
                 found.append(told)
                 if len(found) == limit:
                     return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
-        if len(rows) < PAGE:
+        if len(rows) < page:
             break
+        looked, page = looked + page, PAGE
     return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
 
 
-def _notice(tx: Tx, me: Row, row: Row) -> dict[str, Any] | None:
+def _notice(mine: frozenset[str], row: Row) -> dict[str, Any] | None:
     """The event as this agent is told of it; None if it does not concern it."""
     if row["type"] == "message":
-        got = tx.one("delivered", id=row["ref"], agent=me["id"])
-        return _of_message(row, got) if got else None
-    mine = names.key(row["actor"]) == names.key(me["name"])
-    if mine or row["type"] in ("mail.expired", "swept"):
+        return _of_message(row) if row["got"] else None
+    if row["type"] in UNTOLD or names.key(row["actor"]) in mine:
         return None
-    if words.concerns("", row["target"], me["name"]) or _is_involved(tx, me, row["ref"]):
-        return _shown(row)
-    return None
-
-
-def _is_involved(tx: Tx, me: Row, ref: str) -> bool:
-    if not ref.startswith("task-"):
-        return False
-    task = tx.one("involved", id=ref)
-    return task is not None and me["id"] in task.values()
-
-
-def _of_message(row: Row, got: Row) -> dict[str, Any]:
     told = _shown(row)
-    in_thread = got["thread"].startswith("thread-")
-    told["type"] = "thread_message" if in_thread else "message"
-    told["threadId"] = got["thread"]
-    told["payload"] |= {"messageId": row["ref"], "threadId": got["thread"], "body": got["body"]}
+    concerned: list[str] = [*row["target"].split(","), *told["payload"].pop("for", [])]
+    return told if any(names.key(name.strip()) in mine for name in concerned) else None
+
+
+def _names_of(tx: Tx, me: Row) -> frozenset[str]:
+    """What was told to a name is told to whoever bore it."""
+    return frozenset((me["key"], *(row["key"] for row in tx.all("former_names", agent=me["id"]))))
+
+
+def _of_message(row: Row) -> dict[str, Any]:
+    told = _shown(row)
+    thread = row["thread"]
+    told["type"] = "thread_message" if thread.startswith("thread-") else "message"
+    told["threadId"] = thread
+    told["payload"] |= {"messageId": row["ref"], "threadId": thread, "body": row["body"]}
     return told
 
 
 def _shown(row: Row) -> dict[str, Any]:
     told: dict[str, Any] = {
-        "id": f"evt-{row['seq']}", "seq": row["seq"], "type": row["type"].replace(".", "_").replace("-", "_"),
+        "id": f"evt-{row['seq']}", "seq": row["seq"], "type": words.plain(row["type"]),
         "ts": times.iso(row["at"]), "actor": row["actor"], "summary": row["preview"],
-        "payload": json.loads(row["data"]),
+        "payload": _read(row["data"])[0],
     }  # fmt: skip
     for prefix, name in (("task-", "taskId"), ("thread-", "threadId")):
         if row["ref"].startswith(prefix):

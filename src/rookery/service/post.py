@@ -52,7 +52,7 @@ def send(
         return before
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks, stale)
     recipients = resolve(tx, sender, to)
-    _spend(tx, sender, 1)
+    _spend(tx, sender, recipients.rows)
     root = _thread_root(tx, thread or reply_to)
     result = deliver(
         tx, sender, draft, recipients, group=group or recipients.group, thread=root, reply_to=reply_to, id=id
@@ -93,7 +93,7 @@ def broadcast(
             "`rook who --all` shows who is.",
             code="NOBODY",
         )
-    _spend(tx, sender, 1)
+    _spend(tx, sender, named)
     address = f"broadcast:{group or 'all'}"
     told = [([row], row["name"]) for row in named] if separate else [(named, address)]
     root = _thread_root(tx, thread or reply_to)
@@ -130,13 +130,13 @@ def reply(
         original["subject"] if original["subject"].lower().startswith("re:") else f"Re: {original['subject']}"[:500]
     )
     draft = _draft(tx, "response", original["priority"], subject, body, payload, None, attachments, tags, None, None)
-    _spend(tx, sender, 1)
-    to = _answered(tx, sender, original, everyone)
+    recipients = resolve(tx, sender, _answered(tx, sender, original, everyone))
+    _spend(tx, sender, recipients.rows)
     result = deliver(
         tx,
         sender,
         draft,
-        resolve(tx, sender, to),
+        recipients,
         group=original["grp"],
         thread=original["thread"],
         reply_to=id,
@@ -185,7 +185,7 @@ def handoff(
     tags = ["handoff", *(form.tags if form else ())]
     files = [*context["files_modified"], *context["files_created"]]
     draft = _draft(tx, "handoff", priority, subject, body, None, context, files, tags, None, None)
-    _spend(tx, sender, 1)
+    _spend(tx, sender, recipients.rows)
     return deliver(tx, sender, draft, recipients, group=group or recipients.group)
 
 
@@ -200,11 +200,12 @@ def _draft(
     if expires is not None and expires > times.LAST_MS:
         raise errors.BadInput("The message would expire after the year 9999.", "Leave it out.", code="BAD_TIME")
     until = None if expires is None else tx.now + (expires - tx.wall)
-    return mail.draft(
+    written = mail.draft(
         type=type, priority=priority, subject=subject, body=body, payload=payload or {}, context=context or {},
         attachments=attachments or [], tags=tags or [], asks=asks, now=tx.now, limit=tx.settings["mail.body_limit"],
         expires_at=None if stale else until,
-    )._replace(expires_at=until)  # fmt: skip
+    )  # fmt: skip
+    return written._replace(expires_at=until) if stale else written
 
 
 def deliver(
@@ -274,19 +275,34 @@ def _insert(
             break
         if asked:
             raise errors.Refused(f"{asked} is taken.", "Leave the id out.", code="ID_TAKEN")
-    target, preview = recipients.address, draft.subject
-    tx.event("message", sender["name"], seq=seq, target=target, ref=id, preview=preview, type=draft.type)
+    facts = log_facts(tx, draft, [row["name"] for row in recipients.rows], thread or id, reply_to, group)
+    tx.event("message", sender["name"], seq=seq, target=recipients.address, ref=id, preview=draft.subject, **facts)
     return id, seq, made["n"]
 
 
-def _spend(tx: Tx, sender: Row, count: int) -> None:
-    """The session's message budget, and its heartbeat, in one statement."""
+def log_facts(
+    tx: Tx, draft: mail.Draft, to: Sequence[str], thread: str, reply_to: str | None, group: str | None
+) -> dict[str, Any]:
+    """What an inbox is made of, so that the log can rebuild it. What was written stays with the message."""
+    expires = None if draft.expires_at is None else times.iso(tx.wall + (draft.expires_at - tx.now))
+    facts = {"type": draft.type, "to": list(to), "thread": thread, "priority": draft.priority.name.lower(),
+             "reply_to": reply_to, "group": group, "asks": draft.asks, "label": draft.label,
+             "expires": expires}  # fmt: skip
+    return {name: value for name, value in facts.items() if value not in (None, "", False)}
+
+
+def _spend(tx: Tx, sender: Row, to: Sequence[Row]) -> None:
+    """What the team's budget and the session's allow; the message is counted with the heartbeat, in one statement."""
+    if tx.is_limited():
+        from . import limits  # most teams limit nothing
+
+        limits.allow_send(tx, sender, to)
     if sender["session"] is None or sender["ended_at"] is not None:
         return
-    refusal = mail.budget_refusal(sender["coordination"], sender["sent"], count)
+    refusal = mail.budget_refusal(sender["coordination"], sender["sent"], 1)
     if refusal:
         raise refusal
-    tx.run("beat_sent", session=sender["session"], count=count)
+    tx.run("beat_sent", session=sender["session"], count=1)
     tx.keep_held()
 
 
@@ -331,6 +347,8 @@ def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mar
         )  # fmt: skip
 
     if mark_read and tx.run("delivery_read", agent=sender["id"], message=original["n"]):
+        to, subject = original["sender_name"], original["subject"]
+        tx.event("mail.read", sender["name"], target=to, ref=original["id"], preview=subject)
         note("seen")
     if tx.run("delivery_answered", agent=sender["id"], message=original["n"]):
         note("answered", result["id"])

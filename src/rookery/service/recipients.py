@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rookery.core import errors, names, presence, routing
 from rookery.store.port import Row
 
-from .tx import Tx
+from .tx import DEFINED, Tx
 
 
 class Recipients(NamedTuple):
@@ -44,11 +44,12 @@ def members(tx: Tx, group: str) -> list[Row]:
     if not group:
         return [tx.agent(row["name"]) for row in tx.all("agents_expected")]
     key = names.key(names.check_name(group))
-    listed = [_member(tx, group, name) for name in tx.world.directory.members(group)]
+    stored = [row["name"] for row in tx.all("stored_group", key=key)] if tx.flags & DEFINED else []
+    listed = stored or [_member(tx, group, name) for name in tx.world.directory.members(group)]
     within = [row["name"] for row in tx.all("agents_of_group", low=f"{key}/", high=f"{key}0")]
     chosen = dict.fromkeys([*listed, *within])
     if not chosen:
-        known = tx.world.directory.groups()
+        known = sorted({*tx.world.directory.groups(), *(row["name"] for row in tx.all("stored_groups"))})
         if tx.caller.open_addresses:
             return []
         raise errors.UnknownName(

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from rookery.core import errors, presence, text, times
 from rookery.store.port import Row
 
-from . import held
+from . import held, limits
 from .tx import Tx
 from .verbs import Arg
 
-Spec = Annotated[str, Arg("the document", positional=True)]
+Spec = Annotated[str, Arg("the document", positional=True, kind="document")]
 Item = Annotated[str, Arg("the item in it", positional=True)]
 
 
@@ -35,6 +35,8 @@ def claim(
         _take_from(tx, row)
         row = None
     if row is None:
+        if tx.is_limited():
+            limits.allow_claim(tx, me)
         other = tx.one("spec_claim_of", agent=me["id"])
         if other is not None:
             raise errors.Refused(

@@ -138,7 +138,9 @@ def revise(
     spec: Annotated[str | None, Arg("a new specification")] = None,
     deps: Annotated[list[str] | None, Arg("what it waits for from now on (repeatable)", flag="--dep")] = None,
     no_deps: Annotated[bool, Arg("it waits for nothing")] = False,
-    resources: Annotated[list[str] | None, Arg("the paths it needs from now on (repeatable)", flag="--file")] = None,
+    resources: Annotated[
+        list[str] | None, Arg("the paths it needs from now on (repeatable)", flag="--file", kind="patterns")
+    ] = None,
     priority: Annotated[str, Arg("how soon", flag="-p", choices=things.PRIORITIES)] = "",
     kind: Annotated[str | None, Arg("the kind of worker it is for")] = None,
     tree: Annotated[bool, Arg("tell everyone who waits for it, and reset what was finished on the old words")] = False,
@@ -237,12 +239,14 @@ def delete(tx: Tx, id: Id) -> dict[str, Any]:
         )
     if tasks.effective(held.hold_of(row), tx.now) is tasks.Status.IN_PROGRESS:
         raise errors.Refused(f"{id} is being worked on.", f"`rook task release {id}` or cancel it.", code="TASK_HELD")
+    concerned = tx.standing(id)
+    concerned["status"] = "deleted"
     for query in ("drop_task_reservations", "drop_deps"):
         tx.run(query, task=id)
     tx.run("delete_task_log", id=id)
     tx.run("delete_task", id=id)
     tx.run("close_review_items", ref=id)
     unlocking.finish_plan(tx, row["plan"])
-    tx.event("task.delete", tx.me()["name"], ref=id, preview=row["title"])
+    tx.event("task.delete", tx.me()["name"], ref=id, preview=row["title"], **concerned)
     tx.beat()
     return {"id": id, "deleted": True}

@@ -8,7 +8,7 @@ from rookery.core import errors, graph, mail, names, patterns, tasks, text, time
 from rookery.store.port import Row
 
 from . import idempotency, unlocking
-from .tx import Tx
+from .tx import LIMITED, Tx
 from .verbs import Arg
 
 PRIORITIES = tuple(p.name.lower() for p in mail.Priority)
@@ -24,7 +24,8 @@ def add(
     spec: Annotated[str, Arg("its specification, in Markdown")] = "",
     deps: Annotated[list[str] | None, Arg("a task it waits for (repeatable)", flag="--dep")] = None,
     resources: Annotated[
-        list[str] | None, Arg("a path it needs for itself: src/io/, src/*.py (repeatable)", flag="--file")
+        list[str] | None,
+        Arg("a path it needs for itself: src/io/, src/*.py (repeatable)", flag="--file", kind="patterns"),
     ] = None,
     priority: Annotated[str, Arg("how soon", flag="-p", choices=PRIORITIES)] = "normal",
     kind: Annotated[str, Arg("the kind of worker it is for")] = "",
@@ -121,12 +122,13 @@ def create(
     n = number["value"]
     id = f"task-{n:04d}"
     unmet = sum(1 for dep in deps if not _is_met(tx, dep))
+    status = tasks.Status.BLOCKED if milestone else tasks.opening(unmet, strict)
     tx.run(
         "new_task",
         n=n,
         id=id,
         title=title,
-        status=tasks.Status.BLOCKED if milestone else tasks.opening(unmet, strict),
+        status=status,
         priority=mail.parse_priority(priority),
         rank=1,
         plan=plan or None,
@@ -142,10 +144,15 @@ def create(
         spec=check_long(tx, spec),
         why="",
     )
+    if max_tokens is not None:
+        tx.raise_flags(LIMITED)
     for dep in dict.fromkeys(deps):
         tx.run("new_dep", task=id, dep=dep)
-    raise_ranks(tx, id)
-    tx.event("task.created", tx.me()["name"], ref=id, preview=title)
+    if deps:
+        raise_ranks(tx, id)
+    by = tx.me()["name"]
+    known: dict[str, Any] = {} if assignee else {"for": [by], "status": str(status)}  # what a look would find
+    tx.event("task.created", by, ref=id, preview=title, **known)
     if milestone:
         unlocking.refresh(tx, id)
     return id
@@ -172,7 +179,7 @@ def check_kind(kind: str) -> str:
 def check_resources(resources: Sequence[str]) -> list[str]:
     if len(resources) > 100:
         raise errors.BadInput("A task takes at most 100 paths.", "Name folders instead of files.")
-    return list(dict.fromkeys(patterns.parse(written).text for written in resources))
+    return list(dict.fromkeys(patterns.parse(text.composed(written)).text for written in resources))
 
 
 def check_deps(tx: Tx, deps: Sequence[str]) -> None:
@@ -314,6 +321,8 @@ def card(tx: Tx, id: str) -> dict[str, Any]:
         "result": json.loads(row["result"]),
         "tokens": row["tokens"],
         "maxTokens": row["max_tokens"],
+        "costMicros": row["cost"],
+        "maxCostMicros": row["max_cost"],
         "timestamps": {
             "createdAt": times.iso(row["at"]),
             "startedAt": times.iso_or_none(row["started"]),

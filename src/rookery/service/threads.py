@@ -7,7 +7,7 @@ from rookery.core import errors, mail, names, text, times
 from rookery.core import search as searching
 from rookery.store.port import Row
 
-from . import cards, held, idempotency, post
+from . import cards, held, idempotency, limits, post
 from .mailbox import checked_limit
 from .recipients import Recipients
 from .tx import Tx
@@ -34,7 +34,10 @@ def new(
     assert number is not None
     id = f"thread-{number['value']:04d}"
     tx.run("new_thread", n=number["value"], id=id, title=_title(title), created_by=me["id"], at=tx.wall)
-    _join(tx, id, [me, *(tx.agent(name) for name in participants or [])])
+    invited = [tx.agent(name) for name in participants or []]
+    if invited and tx.is_limited():
+        limits.allow_send(tx, me, invited)
+    _join(tx, id, [me, *invited])
     for task in tasks or []:
         _link(tx, id, task)
     members = [row["name"] for row in tx.all("thread_members", thread=id)]
@@ -152,6 +155,8 @@ def _say(tx: Tx, id: str, body: str, to: Sequence[str] | None) -> dict[str, Any]
     named = [tx.agent(names.check_address(name)) for name in dict.fromkeys(to or [])]
     _join(tx, id, [me, *named])
     rows = named or [tx.agent(row["name"]) for row in tx.all("thread_members", thread=id) if row["id"] != me["id"]]
+    if rows and tx.is_limited():
+        limits.allow_send(tx, me, rows)
     heard = Recipients(rows, ", ".join(row["name"] for row in rows) or id, "", {})
     sent = post.deliver(tx, me, written, heard, thread=id)
     return {

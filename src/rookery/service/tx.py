@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from rookery.config import Settings
 from rookery.core import errors, ids, mesh, names, presence, times
-from rookery.core.caller import Caller
-from rookery.core.ports import Chance, Prober
+from rookery.core.caller import Caller, Grant
+from rookery.core.ports import Chance, Prober, Shelf
 from rookery.store.port import Row, Transaction
 
 # An address that a read was asked about before anything was written to it: its mailbox is empty.
@@ -16,9 +16,21 @@ _NOBODY: Row = {"id": 0, "role": "", "is_human": 0, "epoch": 0, "session": None,
                 "heartbeat_at": None, "activity_at": None, "joined_at": None, "ended_at": None,
                 "coordination": "unlimited", "sent": 0}  # fmt: skip
 
+# Of a team that is not there yet.
+_NO_TERMS: Row = {"tokens": 0, "cost": 0, "unpriced": 0, "told": 0, "leader": None, "leader_name": None, "strict": None,
+                  "max_tokens": None, "max_cost": None, "agent_max_tokens": None, "agent_max_cost": None,
+                  "task_max_tokens": None, "task_max_cost": None, "hard_limit": None, "warn_percent": None}  # fmt: skip
+
 _compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: `dumps` makes one per call
 
+TASK = "task-"  # how the ids of tasks begin
+
 After = Callable[[Mapping[str, int]], None]
+
+# Bits of the team's row: what a rule has to look up first.
+DEFINED, LIMITED = 1, 2
+_LIMITS = ("budget.max_tokens", "budget.max_cost", "budget.agent_max_tokens", "budget.agent_max_cost",
+           "budget.task_max_tokens", "budget.task_max_cost")  # fmt: skip
 
 
 class Directory(Protocol):
@@ -41,6 +53,8 @@ class World(Protocol):
     @property
     def directory(self) -> Directory: ...
     @property
+    def shelf(self) -> Shelf: ...
+    @property
     def settings(self) -> Settings: ...
     @property
     def host(self) -> str: ...
@@ -52,6 +66,7 @@ class Tx:
     def __init__(self, db: Transaction, caller: Caller, world: World) -> None:
         self._db = db
         self._me: Row | None = None
+        self._terms: Row | None = None
         self.caller = caller
         self.world = world
         self.settings = world.settings
@@ -64,6 +79,7 @@ class Tx:
         self.run = db.run
         self.match = db.match
         self.next_seq = db.next_seq
+        self.flags = db.flags
 
     @property
     def team(self) -> str:
@@ -74,14 +90,25 @@ class Tx:
     def event(
         self, kind: str, actor: str, *, target: str = "", ref: str = "", preview: str = "", seq: int = 0, **data: object
     ) -> int:
-        """Append what happened, under the next number (or one taken before); the number it got."""
+        """Append what happened, under the next number (or one taken before); the number it got.
+
+        What happened to a task is told with whom it concerned and how the task stood then: rows change, and whoever
+        reads the log later must come to the same answer.
+        """
         seq = seq or self.next_seq()
+        if ref.startswith(TASK) and "for" not in data:
+            data |= self.standing(ref)
         told = _compact(data) if data else "{}"
         self.run(
             "append_event", seq=seq, at=self.wall, type=kind, actor=actor, target=target[:300], ref=ref,
             preview=preview[:200], data=told,
         )  # fmt: skip
         return seq
+
+    def standing(self, task: str) -> dict[str, Any]:
+        """Whom a task concerns (who made it, has it, is to have it, completed it), and its status."""
+        rows = self.all("concerned", id=task)
+        return {"for": [row["name"] for row in rows], "status": rows[0]["status"]} if rows else {}
 
     def ring(self, name: str) -> None:
         """Wake whoever waits under this name, once all of this is committed."""
@@ -93,6 +120,38 @@ class Tx:
     def shown(self, at: int) -> str:
         """A ledger time that lies near, as people read it."""
         return times.iso(self.wall + (at - self.now))
+
+    # -- the team's own rules ------------------------------------------------------------------------------------
+
+    def is_limited(self) -> bool:
+        """May anything here be spent? Where not, which is usual, no budget costs a verb more than this question."""
+        return bool(self.flags & LIMITED) or self.settings.says_any(_LIMITS)
+
+    def raise_flags(self, flags: int) -> None:
+        """There is something to look up from now on."""
+        if flags & ~self.flags:
+            self.run("raise_flags", flags=flags)
+            self.flags |= flags
+
+    def terms(self) -> Row:
+        """What the team has used and what its stored definition says; looked up once."""
+        if self._terms is None:
+            self._terms = self.one("team_terms") or _NO_TERMS
+        return self._terms
+
+    def forget_terms(self) -> None:
+        """They were changed: look again."""
+        self._terms = None
+
+    def leader(self) -> str:
+        """The leader's name: the stored definition's, else the setting; empty if there is none."""
+        stored: str | None = self.terms()["leader_name"] if self.flags & DEFINED else None
+        return stored or self.settings["leader"]
+
+    def is_strict(self) -> bool:
+        """Is the guard strict: by the stored definition, else by the setting?"""
+        stored: int | None = self.terms()["strict"] if self.flags & DEFINED else None
+        return self.settings["guard.strict"] if stored is None else bool(stored)
 
     # -- agents ------------------------------------------------------------------------------------------------
 
@@ -134,9 +193,9 @@ class Tx:
     # -- who calls ---------------------------------------------------------------------------------------------
 
     def me(self) -> Row:
-        """The agent that calls: by its handle's session, by name, by its process, else the person."""
+        """The agent that calls: by its token, its handle's session, by name, by its process, else the person."""
         if self._me is None:
-            self._me = self._by_session() or self._by_name() or self._by_process() or self._person()
+            self._me = self._by_token() or self._by_session() or self._by_name() or self._by_process() or self._person()
         return self._me
 
     def beat(self) -> None:
@@ -154,15 +213,47 @@ class Tx:
 
     def may_steer(self, agent: Row) -> bool:
         """The person and the leader decide about anyone's task."""
-        leader = self.settings["leader"]
+        leader = self.leader()
         return agent["name"] == names.PERSON or bool(leader and names.key(leader) == agent["key"])
 
     def beat_is_due(self) -> bool:
         """After a read: presence is written no more often than the heartbeat asks for."""
         me = self._me
+        if self.caller.grant is not None and self.caller.grant.reads_only:
+            return False  # whoever only looks keeps nobody alive
         if me is None or me["session"] is None or me["ended_at"] is not None:
             return False
         return self.now - me["heartbeat_at"] >= self.settings.ms("mesh.heartbeat_s")
+
+    def _by_token(self) -> Row | None:
+        """A token decides; the session and the name that are said besides have to agree with it. A reader is nobody:
+        it looks as the person does, or as whom it names."""
+        grant = self.caller.grant
+        if grant is None:
+            return None
+        if grant.reads_only:
+            return self._by_name() or self._person()
+        from rookery.core import tokens  # few callers have one
+
+        self._refuse_other(grant)
+        found = self.one("agent_by_id", id=grant.agent)
+        mine = self.find_agent(found["name"]) if found else None
+        if mine is None:
+            raise tokens.unknown()
+        self._refuse_fenced(mine)
+        return self._by_session() or mine
+
+    def _refuse_other(self, grant: Grant) -> None:
+        from rookery.core import tokens
+
+        name, session = self.caller.agent, self.caller.session
+        if name:
+            row = self.find_agent(names.check_address(name)) or self._renamed(name)
+            if row is None or row["id"] != grant.agent:
+                raise tokens.not_you(grant, name)
+        row = self.one("agent_by_session", session=session) if session else None
+        if row is not None and row["id"] != grant.agent:
+            raise tokens.not_you(grant, row["name"])
 
     def _by_session(self) -> Row | None:
         if self.caller.session is None:

@@ -32,6 +32,8 @@ def reopen(tx: Tx, row: Row) -> None:
     if status is tasks.Status.PENDING:
         tx.event("task.unblock", "system", ref=row["id"], preview=row["title"])
         tx.ring("ready")
+    else:
+        tx.event("task.block", "system", ref=row["id"], preview=f"waits again: {row['title']}")
 
 
 def complete_milestone(tx: Tx, row: Row) -> bool:

@@ -1,20 +1,23 @@
 """Upkeep: what expired is written down, what is past retention goes, and how well everything is.
 
-Nothing has to run for this: a join sweeps when an hour has passed, and a daemon will sweep on its own time. Reads
-never depend on it, because they see lapsed things as lapsed.
+Nothing has to run for this: a join sweeps when an hour has passed, a daemon on its own time. Reads never depend on it,
+because they see lapsed things as lapsed. A sweep is one transaction that does a bounded amount of each kind, so any
+number of processes may sweep: whoever comes second finds nothing left.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, presence, times
 
-from .tx import Tx
+from . import idempotency
+from .tx import Tx, World
 from .verbs import Arg
 
 SWEEP_EVERY_MS = 3_600_000
 DAY_MS = 86_400_000
-KEYS_KEPT_DAYS = 7
 BATCH, MOST = 500, 10_000
+LOOKED_AT = 2_000  # processes: a look is quick, and silent ones that live stay at the head of the list
 
 
 def sweep_when_due(tx: Tx) -> None:
@@ -23,20 +26,33 @@ def sweep_when_due(tx: Tx) -> None:
         sweep(tx)
 
 
-def sweep(tx: Tx, *, batch: Annotated[int, Arg("how much at once")] = BATCH) -> dict[str, Any]:
+def old_files(world: World, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Before the transaction: files on the shelf that are old enough to ask whether anything names them."""
+    return {**args, "files": world.shelf.old(world.settings["artifacts.orphan_s"], BATCH)}
+
+
+def sweep(
+    tx: Tx,
+    *,
+    batch: Annotated[int, Arg("how much at once")] = BATCH,
+    files: Annotated[list[str] | None, Arg("files that may belong to nothing", hidden=True)] = None,
+) -> dict[str, Any]:
     if not 1 <= batch <= MOST:
         raise errors.BadInput(f"A batch of {batch} is out of range.", f"1 to {MOST}.")
-    tx.run("sweep_begun")
     done = {
         "expired": _expire(tx, batch),
         "lapsed": _lapse(tx, batch),
+        "sessions": _end_dead(tx, batch),
         "stuck": _tell_stuck(tx),
-        "removed": _remove_archived(tx, batch),
+        "removed": len(removed := _remove_archived(tx, batch)),
         "events": _remove_events(tx, batch),
+        "keys": tx.run("sweep_idempotency", upto=idempotency.oldest(tx), limit=batch),
+        "files": _remove_orphans(tx, files or []),
     }
-    tx.run("sweep_idempotency", before=tx.now - KEYS_KEPT_DAYS * DAY_MS)
+    if max(done.values()) < batch:  # otherwise there is more, and the next one need not wait
+        tx.run("sweep_ended")
     if any(done.values()):
-        tx.event("swept", "system", counts=done)
+        tx.event("swept", "system", counts=done, messages=removed)
     return done
 
 
@@ -64,6 +80,20 @@ def _lapse(tx: Tx, batch: int) -> int:
     return held.settle_all(tx, batch)
 
 
+def _end_dead(tx: Tx, batch: int) -> int:
+    """Sessions whose process is gone from this machine end; what they held was given back before.
+
+    Silence alone ends nobody: an agent elsewhere may think for long and then go on.
+    """
+    silent = tx.now - tx.settings.ms("mesh.lease_s")
+    rows = tx.all("silent_sessions", host=tx.world.host, before=silent, limit=LOOKED_AT)
+    dead = [row for row in rows if row["boot"] != tx.world.boot or tx.liveness(row) is presence.Liveness.DEAD][:batch]
+    for row in dead:
+        tx.run("end_session", session=row["session"], reason="died")
+        tx.event("leave", row["name"], preview="its process is gone", session=row["session"])
+    return len(dead)
+
+
 def _tell_stuck(tx: Tx) -> int:
     rows = tx.all("stuck_candidates", before=tx.now - tx.settings.ms("mesh.stuck_s"))
     told = 0
@@ -77,13 +107,13 @@ def _tell_stuck(tx: Tx) -> int:
     return told
 
 
-def _remove_archived(tx: Tx, batch: int) -> int:
-    """Never what is unread, in a conversation that goes on, or spoken of by an open escalation."""
+def _remove_archived(tx: Tx, batch: int) -> list[str]:
+    """Which messages went: never what is unread, in a conversation that goes on, or spoken of by an open escalation."""
     rows = tx.all("removable_messages", before=tx.now - tx.settings["retention.archive_days"] * DAY_MS, limit=batch)
     for row in rows:
         for query in ("remove_deliveries", "remove_receipts", "remove_message"):
             tx.run(query, n=row["n"])
-    return len(rows)
+    return [row["id"] for row in rows]
 
 
 def _remove_events(tx: Tx, batch: int) -> int:
@@ -98,6 +128,14 @@ def _remove_events(tx: Tx, batch: int) -> int:
     removed = tx.run("sweep_events", upto=boundary["upto"], horizon=position["horizon"])
     tx.run("raise_horizon", upto=boundary["upto"])
     return removed
+
+
+def _remove_orphans(tx: Tx, files: Sequence[str]) -> int:
+    """Files that a crash left without a row. A name is given once, so what is old and unknown stays unknown."""
+    orphans = [file for file in files if tx.one("artifact_of_file", file=file) is None]
+    for file in orphans:
+        tx.after.append(lambda _heard, file=file: tx.world.shelf.remove(file))
+    return len(orphans)
 
 
 def stats(tx: Tx) -> dict[str, Any]:

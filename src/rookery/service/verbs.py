@@ -7,6 +7,7 @@ Each line names a typed function `verb(tx, ...) -> result` in this room. Its arg
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple, cast, get_args, get_origin
 
 from rookery.core import errors, names, text
@@ -22,7 +23,9 @@ class Arg(NamedTuple):
     positional: bool = False
     choices: tuple[str, ...] = ()
     metavar: str = ""
-    kind: str = ""  # "when", "span", "json": text that a door turns into the value
+    # "when", "past", "span", "json", "money": text that a door turns into the value; "paths", "patterns", "document":
+    # files, resolved where the caller stands
+    kind: str = ""
     hidden: bool = False  # not on the command line
 
 
@@ -39,16 +42,33 @@ class Verb(NamedTuple):
     place: str  # module.function in this room
     help: str
     writes: bool = True
-    who: str = "anyone"  # anyone, agent (not the person), person
+    who: str = "anyone"  # anyone, agent (not the person), leader (or the person), person
+    # With an agent's token a verb acts as that agent, with a reader's only what does not write is done. Besides:
+    acts_as: str = ""  # an argument that says who acts: it has to be the token's own agent
+    by_token: bool = True  # can be called with such a token at all
+    secret: bool = False  # its answer is told once and kept nowhere, so no idempotency key can bring it back
+    before: str = ""  # module.function(world, args) -> args: what touches files goes before the transaction
 
     def load(self) -> Callable[..., Any]:
-        module, _, function = self.place.partition(".")
-        return getattr(import_module(f"rookery.service.{module}"), function)
+        return _load(self.place)
+
+    def prepared(self, world: Any, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        return _load(self.before)(world, args) if self.before else args
+
+
+def _load(place: str) -> Callable[..., Any]:
+    module, _, function = place.partition(".")
+    return getattr(_module(module), function)
+
+
+@cache
+def _module(name: str) -> ModuleType:
+    return import_module(f"rookery.service.{name}")
 
 
 TABLE: tuple[Verb, ...] = (
     # mesh
-    Verb("join", "mesh.join", "Take a name in the team and be reachable under it"),
+    Verb("join", "mesh.join", "Take a name in the team and be reachable under it", acts_as="name"),
     Verb("leave", "mesh.leave", "End this session; mail keeps waiting for the name", who="agent"),
     Verb("rename", "mesh.rename", "Change this agent's name; its mail follows", who="agent"),
     Verb("status", "mesh.status", "Say what you are doing, or see how you are seen"),
@@ -107,12 +127,26 @@ TABLE: tuple[Verb, ...] = (
     Verb("thread.tail", "threads.tail", "The end of a discussion", writes=False),
     Verb("thread.search", "threads.search", "Find what was said in discussions", writes=False),
     Verb("thread.link", "threads.link", "Tie a discussion to a task"),
+    # shared outputs
+    Verb("artifacts", "artifacts.listed", "What was shared, newest first", writes=False),
+    Verb("artifacts.add", "artifacts.add", "Share a patch, a summary or another file", before="artifacts.shelve"),
+    Verb("artifacts.show", "artifacts.show", "What was shared, with its content", writes=False),
     # guard
     Verb("can-write", "guard.can_write", "May these paths be written?", writes=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),
-    Verb("team.new", "teams.make", "Make a team, with the agents known from the start"),
+    Verb("team.new", "teams.make", "Make a team, with the agents known from the start", by_token=False),
+    Verb("team.set", "teams.define", "Say who belongs to the team, who leads, and what it may use", by_token=False),
+    # tokens
+    Verb("token.new", "tokens.new", "Make a token for an agent or a reader; it is shown once", who="leader",
+         by_token=False, secret=True),
+    Verb("token.list", "tokens.listed", "Tokens that are good", writes=False, who="leader", by_token=False),
+    Verb("token.revoke", "tokens.revoke", "End a token now, wherever it is in use", who="leader", by_token=False),
+    # budgets
+    Verb("budget", "budget.show", "What was used, against what may be used", writes=False),
+    Verb("budget.set", "budget.set_limits", "Limit what the team, an agent or a task may use"),
+    Verb("usage_report", "budget.report", "Tell what a model has used, for whom and for what"),
     # the log
     Verb("notices", "notices.notices", "What an agent should know of, after a cursor", writes=False),
     Verb("feed", "feed.feed", "What happened lately, for people", writes=False),
@@ -120,7 +154,8 @@ TABLE: tuple[Verb, ...] = (
     # upkeep
     Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
     Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
-    Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention"),
+    Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention",
+         before="upkeep.old_files"),
     Verb("due", "settling.due", "What a resident process should see to", writes=False),
     Verb("settle", "settling.settle", "Settle leases that ran out"),
     Verb("export_mail", "exchange.export_mail", "Deliveries in order, for an export", writes=False, who="person"),
@@ -154,9 +189,19 @@ def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+@cache
+def _by_name(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    return {p.name: p for p in parameters(function)}
+
+
+@cache
+def _required(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(p.name for p in parameters(function) if p.required)
+
+
 def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
     """Refuse unknown, missing and wrongly typed arguments with a sentence, whichever door they came through."""
-    known = {p.name: p for p in parameters(function)}
+    known = _by_name(function)
     for name, value in args.items():
         if name not in known:
             hint = names.did_you_mean(name, known) or f"It takes {', '.join(known) or 'none'}."
@@ -166,7 +211,7 @@ def check(function: Callable[..., Any], args: Mapping[str, Any]) -> None:
                 f"{name} has the wrong type: {type(value).__name__}.", f"Expected {_told(known[name].type)}."
             )
         _check_value(value, name)
-    missing = [p.name for p in known.values() if p.required and p.name not in args]
+    missing = [name for name in _required(function) if name not in args]
     if missing:
         raise errors.BadInput(f"Missing: {', '.join(missing)}.", "Give every argument that has no default.")
 

@@ -5,8 +5,7 @@ of the file drops this process's locks, and a committed write of someone else ca
 """
 
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import apsw
@@ -142,13 +141,20 @@ def migrate(connection: apsw.Connection, upto: int | None = None) -> None:
         raise
 
 
-@contextmanager
-def translated(path: str) -> Generator[None]:
+class translated:
     """SQLite's errors as ours: each says what happened to which file and what to do."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise translate(error, path) from error
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, apsw.Error):
+            raise translate(error, self._path) from error
 
 
 def translate(error: apsw.Error, path: str) -> errors.RookError:

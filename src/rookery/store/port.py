@@ -32,6 +32,11 @@ class Transaction(Protocol):
         """The wall clock, for people; never compared."""
         ...
 
+    @property
+    def flags(self) -> int:
+        """What the team's row says about itself, read with it; the services give each bit its meaning."""
+        ...
+
     def one(self, query: str, /, **params: Any) -> Row | None:
         """The first row, or None."""
         ...

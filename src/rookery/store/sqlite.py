@@ -36,7 +36,7 @@ class SqliteTransaction:
         "_execute",
         "_queries",
         "_seq",
-        "_start",
+        "flags",
         "now",
         "team",
         "team_name",
@@ -51,10 +51,10 @@ class SqliteTransaction:
         self._execute: Any = connection.execute  # pyright: ignore[reportUnknownMemberType]
         self._queries = named
         self._columns = columns
-        self._seq = self._start = 0
+        self._seq = 0
         self.team = 0
         self.team_name = team_name
-        self.now = self.wall = 0
+        self.now = self.wall = self.flags = 0
         self.writable = False
 
     def one(self, query: str, /, **params: Any) -> Row | None:
@@ -98,8 +98,8 @@ class SqliteTransaction:
         if row is None and create:
             row = self.one("store_new_team", name=self.team_name)
         if row is not None:
-            self.team = row["id"]
-            self._seq = self._start = row["seq"]
+            self.team, self.flags = row["id"], row["flags"]
+            self._seq = row["seq"]
 
     def save_team(self) -> None:
         self.run("store_save_team", seq=self._seq)

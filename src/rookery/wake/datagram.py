@@ -6,6 +6,7 @@ means the listener has rings enough; a refused connection means its process is g
 
 import os
 import stat
+import time
 import zlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 PATH_LIMIT = 103
 NAME_LIMIT = 57
 LABEL_LIMIT = 20
+SETTLED_NS = 100_000_000
 
 
 def new_socket() -> "socket.socket":
@@ -129,6 +131,7 @@ class DatagramBell:
     def __init__(self, home: str) -> None:
         self.folder = bell_folder(home)
         self._private = False  # once seen to be ours and closed, nobody else can open it
+        self._listed: tuple[int, list[tuple[str, str]]] = (0, [])
 
     def listen(self, team: str, name: str) -> DatagramListener:
         return DatagramListener(self.folder, team, name)
@@ -141,8 +144,7 @@ class DatagramBell:
             return heard
         wanted = {f"{label(team)}.{label(name)}": name for name in (*names, EVERYONE)}
         try:
-            entries = [(entry, wanted.get(entry.rsplit(".", 2)[0])) for entry in os.listdir(self.folder)]
-            reachable = [(entry, name) for entry, name in entries if name is not None]
+            reachable = [(entry, wanted[address]) for entry, address in self._entries() if address in wanted]
             ringer = new_socket() if reachable else None
         except OSError:
             return heard
@@ -153,6 +155,17 @@ class DatagramBell:
                 if _reach(ringer, os.path.join(self.folder, entry)):
                     heard[name] = heard.get(name, 0) + 1
         return heard
+
+    def _entries(self) -> list[tuple[str, str]]:
+        """Every listener's file and whom it listens for. Listed again when the folder has changed."""
+        changed = os.stat(self.folder).st_mtime_ns
+        if self._listed[0] == changed:
+            return self._listed[1]
+        found = [(entry, entry.rsplit(".", 2)[0]) for entry in os.listdir(self.folder)]
+        # Two changes within a tick of the file system's clock look like one: only an older one is trusted.
+        if time.time_ns() - changed > SETTLED_NS:
+            self._listed = (changed, found)
+        return found
 
 
 def _reach(ringer: "socket.socket", path: str) -> bool:

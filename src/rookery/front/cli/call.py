@@ -13,11 +13,12 @@ class Call(NamedTuple):
     argv: list[str]
     cwd: str
     environ: Mapping[str, str]
-    read_stdin: Callable[[], str]
+    read_stdin: Callable[[], str]  # before anything is done: where it has to be waited for, the command starts over
     emit: Callable[[str], None]  # for commands that follow: text that is shown at once
     width: int = 80
     terminal: bool = False  # a person looks: colours, tables with lines
     peer: int = 0  # the process that asks; its ancestors tell who it is
+    open_house: Callable[..., app.House] = app.open_house
 
 
 class Reply(NamedTuple):
@@ -43,7 +44,7 @@ class Desk:
 
     @cached_property
     def house(self) -> app.House:
-        return app.open_house(cwd=self.call.cwd, environ=self.call.environ, team=self.options.team)
+        return self.call.open_house(cwd=self.call.cwd, environ=self.call.environ, team=self.options.team)
 
     @cached_property
     def chain(self) -> list[process.Ancestor]:

@@ -1,23 +1,26 @@
-"""`rook up` and `rook down`: the resident process."""
+"""`rook up`, `rook down` and `rook logs`: the resident process."""
 
 import os
+from itertools import chain
 from typing import Any
 
 from rookery import app
 from rookery.core import errors, names
+from rookery.core.text import plain
 from rookery.runtime import children, instance, places
 
 from .call import Desk, Reply
 from .router import document
 
 START_S = 30.0
+LINES = 100
 ELSEWHERE = ("ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE")  # a daemon keeps its own ledger
 
 
 def up(desk: Desk, read: dict[str, Any]) -> Reply:
     house, scope = _scope(desk, read["workspace_root"])
     if read["detach"]:
-        return _detach(desk, read, house)
+        return _detach(desk, read, scope)
     import secrets
 
     from rookery.front.http import serve
@@ -46,14 +49,41 @@ def _scope(desk: Desk, workspace: str | None) -> tuple[app.House, instance.Scope
         mark = f"-{team}" if team else ""
         run = os.path.join(house.places.home, "run")
         places.prepare_home(house.places.home)
-        return house, instance.Scope(os.path.join(run, f"daemon{mark}.lock"), os.path.join(run, f"runtime{mark}.json"))
+        log = os.path.join(house.places.home, "logs", f"daemon{mark}.log")
+        return house, instance.Scope(
+            os.path.join(run, f"daemon{mark}.lock"), os.path.join(run, f"runtime{mark}.json"), log
+        )
     team = names.check_team(team) if team else desk.house.team
     home = os.path.join(desk.call.cwd, workspace, team)
     os.makedirs(os.path.dirname(home), 0o700, exist_ok=True)
     environ = {name: value for name, value in environ.items() if name != "ROOK_STORE"} | {"ROOK_HOME": home}
     house = app.open_house(cwd=desk.call.cwd, environ=environ, team=team, flags={"guard.strict": True})
+    house.places = house.places._replace(artifacts=("artifacts",))  # where seed 002 has them: the home is one team's
     places.prepare_home(home)
-    return house, instance.Scope(os.path.join(home, "run", "daemon.lock"), os.path.join(home, "runtime.json"))
+    log = os.path.join(home, "logs", "daemon.log")
+    return house, instance.Scope(os.path.join(home, "run", "daemon.lock"), os.path.join(home, "runtime.json"), log)
+
+
+def logs_shown(desk: Desk, read: dict[str, Any]) -> Reply:
+    """The end of the daemon's log; with -f what is added too, until interrupted."""
+    from rookery.runtime import logs
+
+    _, scope = _scope(desk, read["workspace_root"])
+    count = _whole(read["lines"] or str(LINES))
+    lines, end = logs.tail(scope.log, count)
+    if desk.options.json and not read["follow"]:
+        return Reply(document({"log": scope.log, "lines": lines}))
+    if not read["follow"]:
+        return Reply("".join(f"{plain(line)}\n" for line in lines))
+    for line in chain(lines, logs.follow(scope.log, end)):
+        desk.call.emit(document({"line": line}) if desk.options.json else f"{plain(line)}\n")
+    return Reply()
+
+
+def _whole(written: str) -> int:
+    if not (written.isascii() and written.isdigit() and len(written) <= 7):
+        raise errors.BadInput(f"-n {written!r} is no number of lines.", "For example -n 50.", code="USAGE")
+    return int(written)
 
 
 def _port(written: str) -> int:
@@ -68,13 +98,13 @@ def _announced(desk: Desk, where: dict[str, Any]) -> str:
     return f"Up at {where['url']} for team {where['teamId']} (pid {where['pid']}). `rook down` stops it.\n"
 
 
-def _detach(desk: Desk, read: dict[str, Any], house: app.House) -> Reply:
+def _detach(desk: Desk, read: dict[str, Any], scope: instance.Scope) -> Reply:
     """The same command in a process of its own, which says where it is before this one ends."""
     import json
 
     flags = [f"--{name.replace('_', '-')}={read[name]}" for name in ("port", "workspace_root", "token") if read[name]]
     team = [f"--team={desk.options.team}"] if desk.options.team else []
-    log = os.path.join(house.places.home, "logs", "daemon.log")
+    log = scope.log.removesuffix(".log") + ".err"  # what it says before or instead of its log
     said = children.detached(
         "rookery", "up", "--json", *team, *flags, environ=desk.call.environ, cwd=desk.call.cwd, log=log, wait_s=START_S
     )

@@ -1,33 +1,26 @@
-"""The edge of the `rook` command: the only module of this door that touches sys and os."""
+"""The edge of the `rook` command in a process of its own: the Call is made of this process, the Reply written by it."""
 
-import io
 import os
 import sys
 
-from .call import Call, Reply
+from rookery import door
+
+from .call import Call
 from .router import run
 
 
-def main() -> int:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not end the command
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        return _write(run(_call()))
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Whoever read our output has gone; that is their right. The interpreter must not complain at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+def main() -> int | None:
+    return door.to_the_end(_main)
 
 
-def _call() -> Call:
-    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    return Call(
-        argv=sys.argv[1:], cwd=_cwd(), environ=os.environ, read_stdin=_read_stdin, emit=_emit, width=_width(),
-        terminal=terminal and "NO_COLOR" not in os.environ, peer=os.getpid(),
+def _main() -> int:
+    call = Call(
+        argv=sys.argv[1:], cwd=_cwd(), environ=os.environ, read_stdin=_read_stdin, emit=door.emit, width=door.width(),
+        terminal=door.terminal(), peer=os.getpid(),
     )  # fmt: skip
+    reply = run(call)
+    door.show(reply.out, reply.err)
+    return reply.code
 
 
 def _cwd() -> str:
@@ -37,28 +30,8 @@ def _cwd() -> str:
         return os.environ.get("PWD", "/")
 
 
-def _width() -> int:
-    try:
-        return max(40, os.get_terminal_size(1).columns)
-    except OSError:
-        return 100
-
-
 def _read_stdin() -> str:
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-
-
-def _emit(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-def _write(reply: Reply) -> int:
-    if reply.out:
-        _emit(reply.out)
-    if reply.err:
-        sys.stderr.write(reply.err)
-    return reply.code
+    return door.stdin().decode("utf-8", "surrogateescape")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from rookery.service.verbs import Parameter, Verb, parameters
 
 from .call import Call
 
-KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN"}
-STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec")
+KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN", "span": "SPAN", "money": "AMOUNT"}
+STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content")
 
 
 class Extra(NamedTuple):
@@ -147,12 +147,20 @@ def _value(parameter: Parameter, value: Any, call: Call, wall_ms: int) -> Any:
         "json": lambda: json_object(value, parameter.name),
         "when": lambda: times.parse_when(value, wall_ms),
         "past": lambda: past(value, wall_ms),
+        "span": lambda: times.parse_span(value),
+        "money": lambda: _money(value),
     }.get(parameter.arg.kind)
     if convert:
         return convert()
     if parameter.name == "attachments":
         check_files(value, call.cwd)
     return value
+
+
+def _money(written: str) -> int:
+    from rookery.core.budget import parse_money
+
+    return parse_money(written)
 
 
 def json_object(written: str, what: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class Command(NamedTuple):
     help: str = ""  # for commands without a verb
     extras: tuple[Extra, ...] = ()  # arguments besides the verb's
     optional: tuple[str, ...] = ()  # arguments of the verb that may be left out here
+    verb: str = ""  # where it is not the command's own words
 
 
 FOLLOW = Extra(("-f", "--follow"), "go on as things happen")
@@ -41,6 +42,7 @@ COMMANDS = (
         Extra(("--token",), "the bearer token; a new one when left out", metavar="TOKEN"),
     )),
     Command("down", "start", "daemon.down", "Stop the daemon", (WORKSPACE,)),
+    Command("mcp", "start", "special.serve_mcp", "Serve a model's tools on standard input and output (MCP)"),
     Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
             (Extra(("--keep",), "keep the demo's home to look around in"),)),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),
@@ -60,6 +62,12 @@ COMMANDS = (
     Command("ack", "mail"),
     Command("reply", "mail"),
     Command("thread", "mail"),
+    Command("thread new", "mail"),
+    Command("thread post", "mail"),
+    Command("thread list", "mail"),
+    Command("thread tail", "mail"),
+    Command("thread search", "mail"),
+    Command("thread link", "mail"),
     Command("broadcast", "mail"),
     Command("handoff", "mail"),
     Command("escalate", "mail", "special.escalate", optional=("title",),
@@ -72,6 +80,12 @@ COMMANDS = (
         Extra(("--from",), "only for mail from this agent", metavar="NAME"),
     )),
     Command("receipts", "mail"),
+    Command("team show", "tasks"),
+    Command("team set", "tasks", "special_team.define", extras=(
+        Extra(("--file",), "a team.json; options are written over it", metavar="FILE"),
+        Extra(("--strict",), "only what a lease of yours covers may be written"),
+        Extra(("--advisory",), "the guard advises and does not refuse"),
+    )),
     Command("task add", "tasks"),
     Command("task list", "tasks"),
     Command("task show", "tasks"),
@@ -102,16 +116,37 @@ COMMANDS = (
     Command("plan show", "tasks"),
     Command("plan graph", "tasks", "special_tasks.graph"),
     Command("plan cancel", "tasks"),
+    Command("can-write", "guard", "special.can_write"),
+    Command("artifacts", "docket"),
+    Command("artifacts add", "docket", "sharing.add", optional=("content",),
+            extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
+    Command("artifacts show", "docket", "sharing.show",
+            extras=(Extra(("--raw",), "the content alone, as it was put"),)),
+    Command("token new", "ops"),
+    Command("token list", "ops"),
+    Command("token revoke", "ops"),
     Command("health", "ops"),
     Command("stats", "ops"),
+    Command("budget", "ops"),
+    Command("budget set", "ops"),
+    Command("budget report", "ops", verb="usage_report"),
+    Command("logs", "ops", "daemon.logs_shown", "The end of the daemon's log", (
+        FOLLOW, Extra(("-n", "--lines"), "how many lines (default 100)", metavar="N"), WORKSPACE,
+    )),
     Command("events", "ops", "special.events", extras=(FOLLOW,)),
     Command("export", "ops", "special.export_tree", "Write the mail as a tree of files", TREE),
+    Command("export audit", "ops", "exports.export_audit", "Write the log as lines of JSON, an event each", (
+        Extra(("file",), "where to (private, whole or not at all); - or nothing: standard output", "FILE",
+              may_lack=True),
+        Extra(("--since",), "only after this event number: the last one of the export before", metavar="SEQ"),
+    )),
     Command("import", "ops", "special.import_tree", "Read a tree of mail files", TREE),
     Command("backup", "ops", "special.backup", "Copy the store while others go on writing",
             (Extra(("path",), "where to; default: backups/ in the home", metavar="FILE", may_lack=True),)),
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
-GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "ops": "Operations"}
+GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Guarding files",
+          "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:
@@ -167,7 +202,7 @@ def _leading(argv: list[str]) -> tuple[list[str], Options]:
 
 
 def verb_of(command: Command) -> str:
-    return command.name.replace(" ", ".")
+    return command.verb or command.name.replace(" ", ".")
 
 
 def parser_of(command: Command, width: int) -> parsing.Parser:

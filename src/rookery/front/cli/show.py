@@ -18,11 +18,12 @@ PRIORITY = {"urgent": "bold red", "high": "yellow", "normal": "", "low": "dim"}
 STATUS = {"active": "green", "idle": "cyan", "away": "dim", "stuck": "bold red", "offline": "dim"}
 STATE = {"unread": "bold", "read": "", "processing": "cyan", "completed": "green", "failed": "red", "archived": "dim",
          "expired": "dim"}  # fmt: skip
+LEAST = {"token.new": 80}  # however narrow the terminal: a token that is cut is lost
 WELL = {True: ("ok", "green"), False: ("no", "bold red")}
 
 
 def text(shown_as: str, result: Any, width: int, *, terminal: bool) -> str:
-    return render(_show(shown_as)(result), width, terminal=terminal)
+    return render(_show(shown_as)(result), max(width, LEAST.get(shown_as, 0)), terminal=terminal)
 
 
 def _show(shown_as: str) -> Callable[[Any], RenderableType]:
@@ -30,6 +31,18 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_tasks
 
         return show_tasks.SHOWS.get(shown_as, _plain_values)
+    if shown_as.startswith("token."):
+        from . import show_tokens
+
+        return show_tokens.SHOWS[shown_as]
+    if shown_as.startswith(("team.", "budget", "usage_")):
+        from . import show_team
+
+        return show_team.SHOWS.get(shown_as, _plain_values)
+    if shown_as.startswith(("thread.", "artifacts")) or shown_as == "can-write":
+        from . import show_threads
+
+        return show_threads.SHOWS[shown_as]
     return SHOWS.get(shown_as, _plain_values)
 
 
@@ -370,6 +383,12 @@ def _export(result: dict[str, Any]) -> RenderableType:
     return say(f"{result['exported']} messages in {result['folder']}")
 
 
+def _export_audit(result: dict[str, Any]) -> RenderableType:
+    told = f"{result['exported']:,} events in {result['file']}, up to {result['cursor']}."
+    gone = f" Those up to {result['horizon']} may be gone." if result["horizon"] else ""
+    return say(told, (gone, "yellow"))
+
+
 def _import(result: dict[str, Any]) -> RenderableType:
     return say(f"{result['imported']} messages taken in, {result['skipped']} were here already.")
 
@@ -390,4 +409,5 @@ SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
     "escalations": _escalations, "feed": _feed, "events": _feed, "health": _health, "stats": _stats,
     "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
+    "export.audit": _export_audit,
 }  # fmt: skip

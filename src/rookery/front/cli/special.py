@@ -50,6 +50,22 @@ def escalate(desk: Desk, read: dict[str, Any]) -> Reply:
     return answer(desk, "escalate", call_verb(desk, "escalate", read))
 
 
+def serve_mcp(desk: Desk, _read: dict[str, Any]) -> Reply:
+    from rookery.front.mcp import seat, server
+
+    server.serve(seat.Seat(desk.house, desk.call.peer))
+    return Reply()
+
+
+# -- guard -------------------------------------------------------------------------------------------------------
+
+
+def can_write(desk: Desk, read: dict[str, Any]) -> Reply:
+    """Exit 0: all of them may be written; 1: one of them may not, and why."""
+    told = call_verb(desk, "can-write", read)
+    return answer(desk, "can-write", told, code=0 if told["allow"] else 1)
+
+
 # -- waiting and following ---------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from rookery.core import errors, plans
-from rookery.runtime import files
+from rookery.runtime import files, resolve
 
 from .call import Desk, Reply
 from .router import answer, call_verb
@@ -43,7 +43,7 @@ def import_plan(desk: Desk, read: dict[str, Any]) -> Reply:
     problems = problems + (plans.validate(items) if not problems else [])
     if problems:
         raise plans.refusal(problems)
-    tasks = [_as_data(item) for item in items]
+    tasks = [_as_data(desk, item) for item in items]
     args = {
         "goal": read["goal"] or goal or os.path.basename(path),
         "tasks": tasks,
@@ -55,10 +55,12 @@ def import_plan(desk: Desk, read: dict[str, Any]) -> Reply:
     return answer(desk, "plan.show", desk.verb("plan.new", args))
 
 
-def _as_data(item: plans.PlanTask) -> dict[str, Any]:
-    """As `plan.new` takes it: whoever has a file may be far from the ledger."""
+def _as_data(desk: Desk, item: plans.PlanTask) -> dict[str, Any]:
+    """As `plan.new` takes it: whoever has a file may be far from the ledger. Its paths begin at the workspace."""
     data = {name: list(value) if isinstance(value, tuple) else value for name, value in item._asdict().items()}
     del data["line"]
+    root = desk.house.places.root
+    data["resources"] = [resolve.pattern(written, root, root) for written in data["resources"]]
     return {"id": data.pop("key"), **data}
 
 

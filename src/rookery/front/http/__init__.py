@@ -2,10 +2,12 @@
 
 May touch: the network, and the house through the queued client. Routes translate and call; no rule lives here.
 
-    serve.py    the process: socket, lock, runtime.json, signals, sweeper     daemon.py   what every request shares
+    serve.py    the process: sockets, lock, runtime.json, signals, sweeper    daemon.py   what every request shares
     guard.py    Host, Origin and token before anything else is looked at      ask.py      a request, read and checked
-    routes.py   every route in one table                                      tasks.py, threads.py, resources.py
-    news.py     waiting for the bell on the event loop; events as a stream    openapi.py, metrics.py
+    routes.py   every route in one table                                      tasks, threads, usage, resources: acts
+    news.py     waiting for the bell on the event loop; events as a stream    metrics.py, answer.py
+    openapi.py  the description, with shapes*.py (what verbs answer) and links.py (what can be asked next)
+    wire.py     the head and the body of an answer in one write
 
 Invariants: an id from a URL is only ever a value in a query, never a path. A request is answered after the commit it
 was judged in. Without the token nobody learns more than that a daemon of some version is here.

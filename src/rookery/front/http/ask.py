@@ -1,34 +1,56 @@
 """A request, read and checked: who asks, for which team, with what."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, NoReturn
+from urllib.parse import unquote_plus
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
 
+from rookery.client.placed import Ground, placed
 from rookery.core import errors, names, text
-from rookery.core.caller import Caller
+from rookery.core.caller import Caller, Grant
 
 from .daemon import Daemon
+from .guard import GRANT
 
 WAIT_LIMIT_S = 300.0
 CALLER_HEADER = "x-rook-caller"  # our own client tells everything it knows about its process
 AGENT_HEADER = "x-rook-agent"
 KEY_HEADER = "idempotency-key"
+PID_LIMIT = 1 << 31
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+_decode = json.JSONDecoder(parse_constant=_no_constant).decode  # made once: `loads` makes one per call
 
 
 class Ask:
-    def __init__(self, daemon: Daemon, request: Request, body: dict[str, Any]) -> None:
+    def __init__(self, daemon: Daemon, scope: Scope, params: dict[str, str], body: dict[str, Any]) -> None:
         self.daemon = daemon
-        self.request = request
+        self.scope = scope
+        self.params = params
         self.body = body
+        self.grant: Grant | None = scope[GRANT]
+        self._team = ""  # once it is known
+        self._headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._asked = dict(_parsed_query(scope["query_string"]))  # of a name that is there twice the last one counts
 
     # -- what was given ----------------------------------------------------------------------------------------------
 
     def path(self, name: str) -> str:
-        return self.request.path_params[name]
+        return self.params[name]
 
     def query(self, name: str, otherwise: str = "") -> str:
-        return self.request.query_params.get(name, otherwise)
+        return self._asked.get(name, otherwise)
+
+    def header(self, name: str, otherwise: str = "") -> str:
+        found = self._headers.get(name.encode())
+        return otherwise if found is None else found.decode("latin-1")
 
     def whole(self, name: str, otherwise: int) -> int:
         written = self.query(name)
@@ -59,39 +81,75 @@ class Ask:
 
     @property
     def key(self) -> dict[str, str]:
-        written = self.request.headers.get(KEY_HEADER, "")
+        written = self.header(KEY_HEADER)
         return {"key": written} if written else {}
 
     # -- who and where -----------------------------------------------------------------------------------------------
 
+    def _asked_team(self) -> str:
+        own = self.grant.team if self.grant else self.daemon.team
+        return self.daemon.serves(self.query("teamId") or self._name("teamId") or own)
+
     def team(self) -> str:
-        team = self.query("teamId") or self.body.get("teamId") or self.daemon.team
-        if not isinstance(team, str):
-            raise errors.BadInput("teamId is no text.", "Leave it out for the daemon's own team.")
-        return self.daemon.serves(team)
+        self._team = self._team or self._asked_team()
+        return self._team
 
     def agent(self) -> str | None:
-        agent = self.body.get("agentId") or self.query("agentId") or self.request.headers.get(AGENT_HEADER) or None
-        if agent is None:
-            return None
-        if not isinstance(agent, str):
-            raise errors.BadInput("agentId is no text.", names.NAME_CHARS, code="BAD_NAME")
-        return not_system(names.check_address(agent))
+        """Who asks; with an agent's token nobody has to say so."""
+        return self._said() or (self.grant.name if self.grant else None) or None
+
+    def _said(self) -> str | None:
+        """From the body, the query or a header; the first counts, and none of them may be anything but a name."""
+        said = (self._name("agentId"), self.query("agentId"), self.header(AGENT_HEADER))
+        checked = [not_system(names.check_address(name)) for name in said if name]
+        return checked[0] if checked else None
+
+    def _name(self, field: str) -> str:
+        name = self.body.get(field)
+        if name is not None and not isinstance(name, str):
+            raise errors.BadInput(f"{field} is no text.", names.NAME_CHARS, code="BAD_NAME")
+        return name or ""
 
     def caller(self) -> Caller:
         """With the team's token a valid name that is not known yet is made on first use (seed 002)."""
-        told = self.request.headers.get(CALLER_HEADER)
-        if told is None:
-            return Caller(agent=self.agent(), open_addresses=True)
-        return told_caller(told)
+        told = self.header(CALLER_HEADER)
+        caller = told_caller(told) if told else Caller(agent=self._said(), open_addresses=True)
+        if self.grant is None:
+            return caller
+        return caller._replace(agent=self._named(caller.agent), open_addresses=False, grant=self.grant)
+
+    def _named(self, told: str | None) -> str | None:
+        """With an agent's token every name has to be its own, wherever it stands: one that is not is put to the law."""
+        if self.grant is None or self.grant.reads_only:
+            return told
+        asked = [value for name, value in _parsed_query(self.scope["query_string"]) if name == "agentId"]
+        headed = [value.decode("latin-1") for name, value in self.scope["headers"] if name == AGENT_HEADER.encode()]
+        said = [told, self.body.get("agentId"), *asked, *headed]
+        others = [str(name) for name in said if name and names.key(str(name)) != names.key(self.grant.name)]
+        return others[0] if others else None
 
     # -- calling -----------------------------------------------------------------------------------------------------
 
     async def call(self, verb: str, args: dict[str, Any]) -> Any:
-        return await self.daemon.call(self.team(), verb, args, self.caller())
+        return await self.daemon.call(self.team(), verb, self._placed(verb, args), self.caller())
+
+    def _placed(self, verb: str, args: dict[str, Any]) -> Mapping[str, Any]:
+        """Paths are taken from the top of our own team's workspace. Our own client resolved them where it is; of other
+        teams the workspace is not known here, and the verb refuses what is not plainly inside."""
+        if self.header(CALLER_HEADER) or self.team() != self.daemon.team:
+            return args
+        root = self.daemon.house.places.root
+        return placed(verb, args, Ground(root, root))
 
     async def wait_for(self, verb: str, args: dict[str, Any]) -> Any:
         return await self.daemon.wait_for(self.team(), verb, args, self.caller(), self.wait_s())
+
+
+def _parsed_query(written: bytes) -> list[tuple[str, str]]:
+    if not written:
+        return []
+    parts = (part.partition("=") for part in written.decode("latin-1").split("&") if part)
+    return [(unquote_plus(name), unquote_plus(value)) for name, _, value in parts]
 
 
 def not_system(agent: str) -> str:
@@ -103,39 +161,52 @@ def not_system(agent: str) -> str:
 def told_caller(told: str) -> Caller:
     try:
         fields = json.loads(told)
+        if "grant" in fields:
+            raise ValueError("nobody proves anything by saying so")
         caller = Caller(**fields)
-        process = tuple(caller.process) if caller.process else None
-        lineage = tuple((int(pid), str(started)) for pid, started in caller.lineage[:200])
-        whole = caller._replace(process=process, lineage=lineage)
-    except (ValueError, TypeError):
-        raise errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.") from None
-    _check_caller(whole)
+        process = None if caller.process is None else _process(caller.process)
+        lineage = tuple(_process(each) for each in caller.lineage[:200])
+    except (ValueError, TypeError, RecursionError):
+        raise _no_caller() from None
+    whole = caller._replace(process=process, lineage=lineage)
+    named = [word for word in (whole.agent, whole.session) if word is not None]
+    words = (*named, whole.host, whole.boot, whole.cwd)
+    if not all(isinstance(word, str) for word in words) or not isinstance(whole.open_addresses, bool):
+        raise _no_caller()
+    if whole.agent:
+        not_system(whole.agent)
+    for word in words:
+        text.check_text(word, "the caller")
     return whole
 
 
-def _check_caller(caller: Caller) -> None:
-    words = (caller.agent, caller.session, caller.host, caller.boot, caller.cwd)
-    if not all(word is None or isinstance(word, str) for word in words) or not isinstance(caller.open_addresses, bool):
-        raise errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.")
-    if caller.process is not None and (len(caller.process) != 2 or not isinstance(caller.process[0], int)):
-        raise errors.BadInput(f"The header {CALLER_HEADER} names no process.", "Leave it out.")
-    if caller.agent:
-        not_system(caller.agent)
-    for word in words:
-        text.check_text(word or "", "the caller")
+def _process(told: Any) -> tuple[int, str]:
+    """A pid and when it started, as any store can hold them."""
+    pid, started = told
+    if type(pid) is not int or not 0 <= pid <= PID_LIMIT or not isinstance(started, str):
+        raise ValueError(told)
+    return pid, text.check_text(started, "the caller")
 
 
-async def read_body(request: Request, limit: int) -> dict[str, Any]:
-    declared = request.headers.get("content-length", "0")
+def _no_caller() -> errors.BadInput:
+    return errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.")
+
+
+async def read_body(scope: Scope, receive: Receive, limit: int) -> dict[str, Any]:
+    declared = dict(scope["headers"]).get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > limit:
         _too_large(limit)
     parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
         if size > limit:
             _too_large(limit)
-        parts.append(part)
+        more = message.get("more_body", False)
     return parsed(b"".join(parts))
 
 
@@ -147,13 +218,9 @@ def parsed(data: bytes) -> dict[str, Any]:
     if not data.strip():
         return {}
     try:
-        body = json.loads(data, parse_constant=_no_constant)
+        body = _decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise errors.BadInput("The body is no JSON.", "Send a JSON object in UTF-8.", code="BAD_JSON") from None
     if not isinstance(body, dict):
         raise errors.BadInput("The body must be a JSON object.", 'For example {"title": "..."}.', code="BAD_JSON")
     return body
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(word)

@@ -1,4 +1,4 @@
-"""What every request shares: the queue, the teams that are served, the token, the numbers."""
+"""What every request shares: the queue, the teams that are served, the tokens, the numbers."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,9 +6,11 @@ from time import monotonic
 from typing import Any
 
 from rookery import app
+from rookery.client.deed import Deed
 from rookery.client.queued import CUT_OFF
-from rookery.core import errors, names, text
-from rookery.core.caller import Caller
+from rookery.core import errors, names, text, tokens
+from rookery.core.caller import Caller, Grant
+from rookery.service import verbs
 
 from .metrics import Numbers
 from .news import News
@@ -22,10 +24,12 @@ class Daemon:
         self.only_team = only_team
         self.hosts: set[str] = {"127.0.0.1", "localhost", "[::1]"}
         self.body_limit: int = house.settings["daemon.body_limit"]
+        self.log_requests: bool = house.settings["log.requests"]
         self.poll_s: float = house.settings["poll.s"]
         self.queue = app.open_queue(house)
         self.news = News(house.bell)
         self.numbers = Numbers()
+        self._loop: asyncio.AbstractEventLoop | None = None  # where answers are handed over
 
     def serves(self, team: str) -> str:
         """The team, if this daemon may speak of it."""
@@ -38,11 +42,18 @@ class Daemon:
             )
         return team
 
+    def granted(self, token: str) -> Grant:
+        """What a token of the store proves. Nothing is kept of it here, so that a revoked one is over at once."""
+        found = self.queue.presented(tokens.digest(token)) if tokens.is_token(token) else None
+        if found is None or (self.only_team and found.team != self.team):
+            raise tokens.unknown()
+        return found
+
     async def call(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         """Writes wait for their commit. Reads are done here and now, or, when they take long, in the pool."""
-        deed = self.queue.deed(team, verb, args, caller)
+        deed = await self._deed(team, verb, args, caller)
         if deed.writes:
-            return await asyncio.wrap_future(self.queue.write(team, deed))
+            return await self._written(team, deed)
         try:
             return self.queue.look(team, deed)
         except errors.StoreBusy as error:
@@ -50,8 +61,33 @@ class Daemon:
                 raise
         return await asyncio.wrap_future(self.queue.read_in_pool(team, deed))
 
+    async def _written(self, team: str, deed: Deed) -> Any:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self.queue.writer.hand_over = loop, loop.call_soon_threadsafe
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def tell(result: Any) -> None:
+            if future.cancelled():
+                return
+            if isinstance(result, BaseException):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+        self.queue.write(team, deed, lambda: not future.cancelled(), tell)
+        return await future
+
+    async def _deed(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Deed:
+        """What writes a file first does so beside the event loop."""
+        if verbs.find(verb).before:
+            return await asyncio.to_thread(self.queue.deed, team, verb, args, caller)
+        return self.queue.deed(team, verb, args, caller)
+
     async def wait_for(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller, wait_s: float) -> Any:
         """A page of events as soon as it has any, or as it is when the time is over."""
+        if not wait_s:
+            return await self.call(team, verb, args, caller)
         until = monotonic() + wait_s
         with self.news.of(team) as bell:
             while True:

@@ -1,66 +1,81 @@
-"""Before a request is read: does it come to us by our own name, from no foreign page, with the token?
+"""Before a request is read: does it come to us by our own name, from no foreign page, with a token; and what does
+that prove?
 
 A page in the person's browser can send requests to the loopback, and by rebinding a name of its own even read the
-answers (H30). It can neither choose the Host header freely nor hide its Origin, and it does not know the token.
+answers (H30). It can neither choose the Host header freely nor hide its Origin, and it does not know a token. An
+agent that does know one knows its own, and can be nobody else with it.
 """
 
 import hmac
-from collections.abc import Mapping
+import logging
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from rookery.core import errors
+from rookery.core import errors, tokens
+from rookery.core.caller import Grant
 
 from .answer import refusal
 from .daemon import Daemon
 
 OPEN = ("/healthz",)
+GONE = 499  # nobody waits for the answer any more; counted under the number that proxies use for it
+GRANT = "rook.grant"  # in the scope of a request: what its token proved; None for the daemon's own
+Answering = Callable[[Scope, Receive], Awaitable[Response | None]]
+
+log = logging.getLogger("rookery.http")
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, daemon: Daemon) -> None:
-        self._app = app
+    def __init__(self, answering: Answering, daemon: Daemon) -> None:
+        self._answering = answering
         self._daemon = daemon
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return await self._app(scope, receive, send)
-        began, status = perf_counter(), 500
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+        began, status = perf_counter(), GONE
         try:
-            error = self._refuses(scope)
-            await (refusal(error) if error else self._app)(scope, receive, noted)
+            answer = await self._answer(scope, receive)
+            if answer is not None:
+                status = answer.status_code
+                await answer(scope, receive, send)
         finally:
             route = scope.get("rook.route", "other")
-            self._daemon.numbers.note(scope["method"], route, status, perf_counter() - began)
+            took = perf_counter() - began
+            self._daemon.numbers.note(scope["method"], route, status, took)
+            if self._daemon.log_requests:  # the route as it stands in our table: a path or query may hold a secret
+                log.info("%s %s %d %.1f ms", scope["method"][:10], route, status, took * 1000)
 
-    def _refuses(self, scope: Scope) -> errors.RookError | None:
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        if not self._is_ours(headers.get(b"host", "")):
-            return errors.NotYours("This daemon is not called by that name.", "Use its address.", code="BAD_HOST")
+    async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
+        try:
+            scope[GRANT] = self._admitted(scope)
+        except errors.RookError as error:
+            return refusal(error)
+        return await self._answering(scope, receive)
+
+    def _admitted(self, scope: Scope) -> Grant | None:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        if not self._is_ours(host):
+            raise errors.NotYours("This daemon is not called by that name.", "Use its address.", code="BAD_HOST")
         origin = headers.get(b"origin")
-        if origin is not None and origin != f"http://{headers[b'host']}":
-            return errors.NotYours("Pages of other origins may not call this daemon.", code="BAD_ORIGIN")
-        if scope["path"] in OPEN or self._knows_token(headers):
+        if origin is not None and origin.decode("latin-1") != f"http://{host}":
+            raise errors.NotYours("Pages of other origins may not call this daemon.", code="BAD_ORIGIN")
+        return None if scope["path"] in OPEN else self._proved(headers.get(b"authorization", b""))
+
+    def _proved(self, written: bytes) -> Grant | None:
+        """The daemon's own token is compared in constant time and costs no look at the store."""
+        scheme, _, given = written.partition(b" ")
+        given = given.strip()
+        if scheme.lower() != b"bearer":
+            raise tokens.unknown()
+        if hmac.compare_digest(given, self._daemon.token):
             return None
-        return errors.NotYours(
-            "A bearer token is needed.", "It is in runtime.json; set ROOK_TOKEN or ROOK_TOKEN_FILE.",
-            code="UNAUTHORIZED", http=401,
-        )  # fmt: skip
+        return self._daemon.granted(given.decode("latin-1"))
 
     def _is_ours(self, host: str) -> bool:
         name, colon, port = host.rpartition(":")
         if not colon or not port.isdigit():
             name = host
         return name.lower() in self._daemon.hosts
-
-    def _knows_token(self, headers: Mapping[bytes, str]) -> bool:
-        scheme, _, given = headers.get(b"authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode("latin-1"), self._daemon.token)

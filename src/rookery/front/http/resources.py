@@ -6,7 +6,6 @@ from typing import Any
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from rookery.core import errors
-from rookery.runtime import trees
 from rookery.service import verbs
 from rookery.version import VERSION
 
@@ -17,6 +16,8 @@ from .ask import Ask
 PAGE = 500
 QUIET_S = 15.0  # a comment now and then keeps proxies from closing a stream, and finds readers that have gone
 ENVELOPE = ("agentId", "teamId")
+SEND = ("to", "subject", "body", "type", "priority", "payload", "context", "attachments", "tags", "expires", "asks",
+        "group", "thread")  # fmt: skip
 
 
 async def health(_ask: Ask) -> Any:
@@ -27,13 +28,22 @@ async def call(ask: Ask) -> Any:
     """Exactly the verb's own arguments: nothing is ignored here."""
     verb = verbs.find(ask.path("verb"))
     args = {name: value for name, value in ask.body.items() if name not in ENVELOPE}
+    if ask.key and verb.secret:
+        raise errors.BadInput(
+            f"{verb.name} takes no idempotency key: its answer is kept nowhere.",
+            "Leave the key out. If an answer was lost, revoke what was made (token.list shows it) and make another.",
+            code="NO_KEY",
+        )
     if ask.key and any(p.name == "key" for p in verbs.parameters(verb.load())):
         args |= ask.key
-    return await ask.call(verb.name, args)
+    done = await ask.call(verb.name, args)
+    return json_answer(done, headers={"Cache-Control": "no-store"}) if verb.secret else done
 
 
 async def numbers(ask: Ask) -> Response:
-    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue, ask.daemon.news.count())
+    found = (await teams(ask))["teams"]
+    used = {team["teamId"]: team["tokens"] for team in found if team["tokens"]}
+    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue, ask.daemon.news.count(), used)
     return PlainTextResponse(shown, media_type="text/plain; version=0.0.4")
 
 
@@ -53,8 +63,8 @@ async def team(ask: Ask) -> Any:
 
 async def make_team(ask: Ask) -> Response:
     ask.need("teamId")
-    args = {name: value for name, value in ask.body.items() if name not in (*ENVELOPE, "schemaVersion")}
-    made = await ask.call("team.new", args)
+    definition = {name: value for name, value in ask.body.items() if name != "agentId"}
+    made = await ask.call("team.set", {"definition": definition})
     return json_answer(made, 201 if made.pop("created") else 200)
 
 
@@ -79,10 +89,7 @@ async def can_write(ask: Ask) -> Any:
     path = ask.query("path")
     if not path or ask.agent() is None:
         raise errors.BadInput("Missing: agentId or path.", "?agentId=NAME&path=src/x.py", code="MISSING_FIELD")
-    inside = trees.inside(ask.daemon.house.places.root, path)
-    if inside is None:
-        return {"allow": False, "reason": "outside the workspace", "path": path}
-    found = await ask.call("can-write", {"paths": [inside]})
+    found = await ask.call("can-write", {"paths": [path]})
     return found["paths"][0] | {"path": path}
 
 
@@ -92,7 +99,7 @@ async def can_write(ask: Ask) -> Any:
 async def events(ask: Ask) -> Any:
     """A stream; for those who accept only JSON a page, which may be waited for."""
     after = ask.whole("after", _last_seen(ask))
-    if "application/json" in ask.request.headers.get("accept", ""):
+    if "application/json" in ask.header("accept"):
         return await ask.wait_for("events", {"after": after, "limit": ask.whole("limit", PAGE)})
     await ask.call("events", {"after": after, "limit": 1})  # a cursor that is too old is refused before the stream
     return StreamingResponse(_stream(ask, after), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
@@ -100,17 +107,22 @@ async def events(ask: Ask) -> Any:
 
 def _last_seen(ask: Ask) -> int:
     """What a browser says when it comes back."""
-    seen = ask.request.headers.get("last-event-id", "")
+    seen = ask.header("last-event-id")
     return int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= 15 else 0
 
 
 async def _stream(ask: Ask, after: int) -> AsyncGenerator[bytes]:
+    """Ends with the reason, when its token was revoked meanwhile or the store does not answer."""
     news, team, caller = ask.daemon.news, ask.team(), ask.caller()
     quiet = 0.0
     with news.of(team) as bell:
         yield b": events of the ledger\n\n"
         while not news.closing:
-            page = await ask.daemon.call(team, "events", {"after": after, "limit": PAGE}, caller)
+            try:
+                page = await ask.daemon.call(team, "events", {"after": after, "limit": PAGE}, caller)
+            except errors.RookError as error:
+                yield b"event: refused\ndata: %s\n\n" % bytes(json_answer(error.as_dict()).body)
+                return
             for event in page["events"]:
                 yield _sent(event)
             after = page["cursor"]

@@ -1,23 +1,23 @@
 """Every route, once: the application and its description are drawn from this table."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope
 
-from rookery.core import errors
+from rookery.core import errors, tokens
+from rookery.service import verbs
 
-from . import openapi, resources, tasks, threads
+from . import openapi, resources, shapes, tasks, threads, usage
 from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
-from .guard import Guard
+from .guard import GRANT, Guard
+from .shapes_team import DEFINITION
 
 log = logging.getLogger("rookery.http")
 
@@ -32,83 +32,163 @@ class Line(NamedTuple):
     query: tuple[str, ...] = ()
     body: tuple[str, ...] = ()
     created: bool = False  # answers 201 for what is new
+    verb: str = ""  # whose arguments the fields are, whose result is the answer, and what a token may
+    fields: Mapping[str, str] = {}  # fields that the verb calls something else
+    takes: Mapping[str, Any] = {}  # the types of those that are no argument of the verb
+    needs: tuple[str, ...] = ()
+    either: tuple[str, ...] = ()  # one of these
+    answer: Any = None  # its shape, where that is not the verb's result
+    kinds: tuple[str, ...] = ("application/json",)
 
 
 AGENT = ("agentId", "teamId")
+CALL = "/v1/call/{verb}"
+JSON_OR_STREAM = ("application/json", "text/event-stream")
 
 
 async def description(_ask: Ask) -> Any:
+    return _document()
+
+
+@cache
+def _document() -> dict[str, Any]:
     return openapi.document(TABLE)
 
 
+def _step(name: str, step: tasks.Step) -> Line:
+    return Line(
+        "POST", f"/v1/tasks/{{id}}/{name}", tasks.step(name), f"{name.capitalize()} a task",
+        body=(*AGENT, *step.fields), verb=step.verb, fields=step.fields,
+        answer=STEPPED.get(step.verb, shapes.TaskStepped),
+        needs=tuple(field for field in step.needs if field != "agentId"),  # that may come by a header
+    )  # fmt: skip
+
+
+STEPPED = {"task.claim": shapes.Claimed, "task.renew": shapes.Claimed, "task.progress": shapes.ProgressStepped}
 TABLE: tuple[Line, ...] = (
-    Line("GET", "/healthz", resources.health, "Is a daemon here, and of which version"),
-    Line("GET", "/openapi.json", description, "This description"),
-    Line("GET", "/metrics", resources.numbers, "Numbers for Prometheus"),
-    Line("POST", "/v1/call/{verb}", resources.call, "Any verb, by its name"),
-    Line("GET", "/v1/teams", resources.teams, "Every team of this store"),
-    Line("POST", "/v1/teams", resources.make_team, "Make a team", body=("teamId", "agents"), created=True),
-    Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it"),
-    Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",)),
-    Line("GET", "/v1/messages", resources.messages, "An agent's mail", (*AGENT, "after", "limit")),
-    Line("POST", "/v1/messages", resources.send, "Send a message", body=(*AGENT, "to", "subject", "body"),
-         created=True),
-    Line("GET", "/v1/tasks", tasks.listed, "Tasks", ("teamId", "status", "plan", "after", "limit")),
-    Line("POST", "/v1/tasks", tasks.create, "Add a task", body=(*AGENT, *tasks.CREATE), created=True),
-    Line("GET", "/v1/tasks/{id}", tasks.show, "One task", ("teamId",)),
-    *(
-        Line("POST", f"/v1/tasks/{{id}}/{name}", tasks.step(name), f"{name.capitalize()} a task",
-             body=(*AGENT, *step.fields))
-        for name, step in tasks.STEPS.items()
-    ),
+    Line("GET", "/healthz", resources.health, "Is a daemon here, and of which version", answer=shapes.Alive),
+    Line("GET", "/openapi.json", description, "This description", answer=dict[str, Any]),
+    Line("GET", "/metrics", resources.numbers, "Numbers for Prometheus", answer=str, kinds=("text/plain",)),
+    Line("POST", CALL, resources.call, "Any verb, by its name"),
+    Line("GET", "/v1/teams", resources.teams, "Every team of this store", verb="team.list"),
+    Line("POST", "/v1/teams", resources.make_team, "Make a team, or change what it is", created=True, verb="team.new",
+         body=("teamId", *DEFINITION), takes=DEFINITION, needs=("teamId",),
+         answer=shapes.Team),
+    Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it", verb="team.show"),
+    Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",), verb="who"),
+    Line("GET", "/v1/messages", resources.messages, "An agent's mail", (*AGENT, "after", "limit"), verb="inbox"),
+    Line("POST", "/v1/messages", resources.send, "Send a message", body=(*AGENT, *resources.SEND), created=True,
+         verb="send", needs=("to", "subject")),
+    Line("GET", "/v1/tasks", tasks.listed, "Tasks", ("teamId", "status", "plan", "after", "limit"), verb="task.list"),
+    Line("POST", "/v1/tasks", tasks.create, "Add a task", body=(*AGENT, *tasks.CREATE), created=True,
+         verb="task.add", fields=tasks.CREATE, needs=("title",), answer=shapes.Task),
+    Line("GET", "/v1/tasks/{id}", tasks.show, "One task", ("teamId",), verb="task.show"),
+    *(_step(name, step) for name, step in tasks.STEPS.items()),
     Line("GET", "/v1/inbox", threads.inbox, "What an agent should know of, after a cursor",
-         (*AGENT, "since", "limit", "wait")),
-    Line("GET", "/v1/threads", threads.listed, "Discussions, newest first", ("teamId", "taskId", "limit")),
+         (*AGENT, "since", "limit", "wait"), verb="notices"),
+    Line("GET", "/v1/threads", threads.listed, "Discussions, newest first", ("teamId", "taskId", "limit"),
+         verb="thread.list", fields={"taskId": "task"}),
     Line("POST", "/v1/threads", threads.start, "Start a discussion",
-         body=(*AGENT, "title", "participants", "taskId", "tasks", "body"), created=True),
-    Line("GET", "/v1/threads/search", threads.search, "Find what was said", ("teamId", "q", "limit")),
-    Line("GET", "/v1/threads/{id}/messages", threads.messages, "What was said", ("teamId", "tail")),
+         body=(*AGENT, "title", "subject", "participants", "taskId", "tasks", "body"), created=True,
+         verb="thread.new", fields={"subject": "title"}, takes={"taskId": str}, either=("title", "subject")),
+    Line("GET", "/v1/threads/search", threads.search, "Find what was said", ("teamId", "q", "limit"),
+         verb="thread.search", takes={"q": str}, needs=("q",)),
+    Line("GET", "/v1/threads/{id}/messages", threads.messages, "What was said", ("teamId", "tail"),
+         verb="thread.tail"),
     Line("POST", "/v1/threads/{id}/messages", threads.say, "Say something", body=(*AGENT, "body", "message", "to"),
-         created=True),
-    Line("GET", "/v1/threads/{id}/tail", threads.tail, "What was said last", ("teamId", "limit")),
-    Line("POST", "/v1/threads/{id}/link", threads.link, "Tie a discussion to a task", body=(*AGENT, "taskId")),
-    Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path")),
+         created=True, verb="thread.post", fields={"message": "body"}, either=("body", "message")),
+    Line("GET", "/v1/threads/{id}/tail", threads.tail, "What was said last", ("teamId", "limit"), verb="thread.tail"),
+    Line("POST", "/v1/threads/{id}/link", threads.link, "Tie a discussion to a task", body=(*AGENT, "taskId"),
+         verb="thread.link", fields={"taskId": "task"}, needs=("taskId",)),
+    Line("GET", "/v1/usage", usage.shown, "What was used, against what may be used", (*AGENT, "taskId", "limit"),
+         verb="budget", fields={"taskId": "task"}),
+    Line("POST", "/v1/usage", usage.report, "Tell what a model has used", body=(*AGENT, *usage.REPORT), created=True,
+         verb="usage_report", fields=usage.REPORT),
+    Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),
+         takes={"path": str}, needs=("path",), answer=shapes.Verdict),
     Line("GET", "/v1/events", resources.events, "The ledger as a stream, or as JSON a page at a time",
-         ("teamId", "after", "limit", "wait")),
+         ("teamId", "after", "limit", "wait"), verb="events", kinds=JSON_OR_STREAM),
 )  # fmt: skip
 
 
 def application(daemon: Daemon) -> ASGIApp:
-    routes = [_route(daemon, line) for line in TABLE]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
-    app.router.redirect_slashes = False
-    return Guard(app, daemon)
+    return Guard(Routes(daemon).answer, daemon)
 
 
-def _route(daemon: Daemon, line: Line) -> Route:
-    route = Route(line.path, _endpoint(daemon, line), methods=[line.method])
-    route.methods = {line.method}  # without HEAD, which would keep a stream running that nobody reads
-    return route
+class Routes:
+    """Finds the line for a request. By hand: every path is a few words, one of which may stand for anything."""
 
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._root = Place()
+        for line in TABLE:
+            here = self._root
+            for word in line.path.split("/"):
+                here = here.made(word)
+            here.lines[line.method] = line
 
-def _endpoint(daemon: Daemon, line: Line) -> Callable[[Request], Awaitable[Response]]:
-    async def answered(request: Request) -> Response:
-        request.scope["rook.route"] = line.path
+    async def answer(self, scope: Scope, receive: Receive) -> Response | None:
+        """None when nobody waits for it any more."""
+        lines, params = self._found(scope["path"])
+        if not lines:
+            return refusal(errors.UnknownName("There is nothing here.", "GET /openapi.json", code="NOT_FOUND"))
+        if scope["method"] not in lines:
+            error = errors.BadInput("Not with this method.", "GET /openapi.json", code="BAD_METHOD", http=405)
+            return refusal(error, {"Allow": ", ".join(lines)})
+        line = lines[scope["method"]]
+        scope["rook.route"] = line.path
         try:
-            body = await read_body(request, daemon.body_limit) if line.method == "POST" else {}
-            result = await line.act(Ask(daemon, request, body))
+            _refuse_early(line, scope, params)
+            body = await read_body(scope, receive, self._daemon.body_limit) if line.method == "POST" else {}
+            result = await line.act(Ask(self._daemon, scope, params, body))
         except errors.RookError as error:
             return refusal(error)
+        except ClientDisconnect:
+            return None
         except Exception:  # a door: whatever went wrong, the caller gets an answer, and the log the reason
             log.exception("%s %s", line.method, line.path)
             return refusal(errors.RookError("Something broke in the daemon.", "Its log tells more.", code="INTERNAL"))
         return result if isinstance(result, Response) else json_answer(result)
 
-    return answered
+    def _found(self, path: str) -> tuple[Mapping[str, Line], dict[str, str]]:
+        """The lines of a path by their methods, and what stood where anything may stand."""
+        here, params = self._root, {}
+        for word in path.split("/"):
+            if (there := here.words.get(word)) is None:
+                if not word or (there := here.anything) is None:
+                    return {}, {}
+                params[here.name] = word
+            here = there
+        return here.lines, params
 
 
-def _not_found(_request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    if status == 405:
-        return refusal(errors.BadInput("Not with this method.", "GET /openapi.json", code="BAD_METHOD", http=405))
-    return refusal(errors.UnknownName("There is nothing here.", "GET /openapi.json", code="NOT_FOUND", http=status))
+def _refuse_early(line: Line, scope: Scope, params: Mapping[str, str]) -> None:
+    """What a token can never do is refused before the body is read. (The verb's own transaction asks again.)"""
+    grant = scope[GRANT]
+    if grant is None:
+        return
+    verb = verbs.VERBS.get(params["verb"] if line.path == CALL else line.verb)
+    if verb is not None:
+        refused = tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
+    else:
+        looks = line.method == "GET" or line.path == CALL
+        refused = tokens.read_only() if grant.reads_only and not looks else None
+    if refused is not None:
+        raise refused
+
+
+class Place:
+    """Somewhere on the way along a path: what may come next, and what is here."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, Place] = {}
+        self.anything: Place | None = None
+        self.name = ""  # what that is called
+        self.lines: dict[str, Line] = {}
+
+    def made(self, word: str) -> "Place":
+        if not word.startswith("{"):
+            return self.words.setdefault(word, Place())
+        self.name = word[1:-1]
+        self.anything = self.anything or Place()
+        return self.anything

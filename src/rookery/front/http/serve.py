@@ -5,8 +5,8 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any
 
 import uvicorn
@@ -14,16 +14,24 @@ import uvicorn
 from rookery import app
 from rookery.core import errors, names
 from rookery.core.caller import Caller
-from rookery.runtime import instance, places
+from rookery.front.cli.resident import FastDoor
+from rookery.runtime import doorway, files, instance, logs, places
+from rookery.version import VERSION
 
 from .daemon import Daemon
 from .routes import application
+from .wire import Protocol
 
 HOST = "127.0.0.1"
 BACKLOG = 512
 KEEP_ALIVE_S = 75  # longer than our own client keeps an idle connection
 GRACE_S = 10
 SWEPT_TEAMS = 50  # per tick; the others wait for the next ones
+SETTINGS: Mapping[str, Any] = {
+    "log_config": None, "access_log": False, "lifespan": "off", "ws": "none", "http": "httptools",
+    "server_header": False, "proxy_headers": False, "timeout_keep_alive": KEEP_ALIVE_S,
+    "timeout_graceful_shutdown": GRACE_S, "backlog": BACKLOG,
+}  # fmt: skip
 
 log = logging.getLogger("rookery.daemon")
 
@@ -49,21 +57,29 @@ def run(
     places.prepare_home(house.places.home)
     holder = instance.Instance(scope)
     try:
-        listener = _bound(port)
-        try:
-            daemon = Daemon(house, token=token, only_team=only_team)
-            try:
+        kept = files.kept_closed(*(house.places.store + end for end in ("", "-wal", "-shm")))
+        with closing(_bound(port)) as listener, _logged(house, scope, token), kept:
+            with closing(Daemon(house, token=token, only_team=only_team)) as daemon:
                 asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
-            finally:
-                daemon.close()
-        finally:
-            listener.close()
+            log.info("down")
     finally:
         holder.close()
 
 
+@contextmanager
+def _logged(house: app.House, scope: instance.Scope, token: str) -> Generator[None]:
+    settings = house.settings
+    handler = logs.start(scope.log, size=settings["log.bytes"], count=settings["log.files"], secrets=[token])
+    try:
+        yield
+    finally:
+        logs.stop(handler)
+
+
 def _announced(holder: instance.Instance, listener: socket.socket, token: str, team: str) -> dict[str, Any]:
-    return holder.announce(f"http://{HOST}:{listener.getsockname()[1]}", token) | {"teamId": team}
+    where = holder.announce(f"http://{HOST}:{listener.getsockname()[1]}", token) | {"teamId": team}
+    log.info("up at %s for team %s, pid %d, version %s", where["url"], team, where["pid"], VERSION)
+    return where
 
 
 def _bound(port: int) -> socket.socket:
@@ -84,26 +100,35 @@ def _bound(port: int) -> socket.socket:
 
 
 async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> None:
-    config = uvicorn.Config(
-        application(daemon), log_config=None, access_log=False, lifespan="off", ws="none", server_header=False,
-        proxy_headers=False, timeout_keep_alive=KEEP_ALIVE_S, timeout_graceful_shutdown=GRACE_S, backlog=BACKLOG,
-    )  # fmt: skip
-    server = Server(config)
+    server = Server(uvicorn.Config(application(daemon), **{**SETTINGS, "http": Protocol}))
+
+    fast = _fast_door(daemon)
 
     def stop() -> None:
         server.should_exit = True
         daemon.news.close()
+        fast.shut()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop)
+    await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
     sweeper = asyncio.create_task(_sweep(daemon))
     try:
         await server.serve(sockets=[listener])
     finally:
+        await fast.close(GRACE_S)
         sweeper.cancel()
         await asyncio.gather(sweeper, return_exceptions=True)
+
+
+def _fast_door(daemon: Daemon) -> FastDoor:
+    """For commands of a whole home. One team of it, or a store elsewhere, is not what a command would look for."""
+    house = daemon.house
+    whole = not daemon.only_team and house.places.store == os.path.join(house.places.home, places.DATABASE)
+    listener = doorway.opened(house.places.home) if whole else None
+    return FastDoor(listener, house, app.open_guests(house, daemon.queue), daemon.numbers)
 
 
 # -- the sweeper -----------------------------------------------------------------------------------------------------
@@ -128,7 +153,8 @@ async def _tick(daemon: Daemon, start: int) -> int:
     for team in chosen:
         due = await daemon.call(team, "due", {}, caller)
         for verb in (name for name, wanted in (("sweep", due["sweep"]), ("settle", due["leases"])) if wanted):
-            await daemon.call(team, verb, {}, caller)
+            done = await daemon.call(team, verb, {}, caller)
+            log.info("%s of %s: %s", verb, team, {name: count for name, count in done.items() if count})
             daemon.numbers.swept += 1
     return (start + len(chosen)) % max(1, len(teams))
 

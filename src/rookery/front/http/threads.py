@@ -50,8 +50,8 @@ async def tail(ask: Ask) -> Any:
 
 
 async def _tail(ask: Ask, field: str) -> Any:
-    limit = ask.whole(field, 0)
-    return await ask.call("thread.tail", {"id": ask.path("id")} | ({"limit": limit} if limit else {}))
+    asked = {"limit": ask.whole(field, 0)} if ask.query(field) else {}
+    return await ask.call("thread.tail", {"id": ask.path("id"), **asked})
 
 
 async def listed(ask: Ask) -> Any:

@@ -26,21 +26,24 @@ ON CONFLICT (team, name) DO UPDATE SET value = counters.value + 1
 RETURNING value;
 
 -- name: remembered
--- The answer given before under this idempotency key.
-SELECT digest, result FROM idempotency WHERE team = :team AND agent = :agent AND key = :key;
+-- The answer given before under this idempotency key, while it is kept.
+SELECT digest, result FROM idempotency WHERE team = :team AND agent = :agent AND key = :key AND created_at > :after;
 
 -- name: remember
--- Keep an answer so that a repeat gets the same one.
+-- Keep an answer so that a repeat gets the same one; one that is past its time makes room.
 INSERT INTO idempotency (team, key, agent, digest, result, created_at)
-VALUES (:team, :key, :agent, :digest, :result, :now);
+VALUES (:team, :key, :agent, :digest, :result, :now)
+ON CONFLICT (team, agent, key) DO UPDATE SET digest = excluded.digest, result = excluded.result,
+  created_at = excluded.created_at;
 
--- name: sweep_begun
+-- name: sweep_ended
 -- Note the sweep, so that the next one waits its turn.
 UPDATE teams SET swept_at = :now WHERE id = :team;
 
 -- name: sweep_idempotency
 -- Keys are remembered for a while, not for ever.
-DELETE FROM idempotency WHERE team = :team AND created_at < :before;
+DELETE FROM idempotency WHERE team = :team AND (agent, key) IN (
+  SELECT agent, key FROM idempotency WHERE team = :team AND created_at <= :upto ORDER BY created_at LIMIT :limit);
 
 -- name: sweep_events
 -- Old events go, except those that tell of a message that is still kept.

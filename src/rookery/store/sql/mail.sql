@@ -203,7 +203,7 @@ UPDATE deliveries SET state = 'expired' WHERE team = :team AND agent = :agent AN
 
 -- name: removable_messages
 -- Archived everywhere for long, answered by nothing that stays, and no escalation speaks of it.
-SELECT DISTINCT d.message AS n FROM deliveries d JOIN messages m ON m.n = d.message
+SELECT DISTINCT d.message AS n, m.id FROM deliveries d JOIN messages m ON m.n = d.message
 WHERE d.team = :team AND d.archived_at IS NOT NULL AND d.archived_at < :before
   AND NOT EXISTS (SELECT 1 FROM deliveries o WHERE o.team = d.team AND o.message = d.message
                   AND (o.archived_at IS NULL OR o.archived_at >= :before))

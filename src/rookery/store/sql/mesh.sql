@@ -81,6 +81,10 @@ UPDATE agents SET name = :name, key = :key WHERE team = :team AND id = :id;
 -- Who was called that before.
 SELECT a.name FROM former_names f JOIN agents a ON a.team = f.team AND a.id = f.agent WHERE f.team = :team AND f.key = :key;
 
+-- name: former_names
+-- What this agent was called before.
+SELECT key FROM former_names WHERE team = :team AND agent = :agent;
+
 -- name: keep_former_name
 -- Whoever looks for the old name is told the new one.
 INSERT INTO former_names (team, key, agent) VALUES (:team, :key, :agent)
@@ -141,6 +145,15 @@ SELECT a.id, a.name, a.role, a.is_human, a.epoch, a.session, a.created_at, a.lef
 FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
 WHERE a.team = :team AND (:everyone = 1 OR (a.left_at IS NULL AND s.id IS NOT NULL AND s.ended_at IS NULL))
 ORDER BY a.id;
+
+-- name: silent_sessions
+-- Sessions of this machine that nothing was heard of and that hold nothing: has their process gone?
+SELECT a.name, s.id AS session, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at
+FROM agents a JOIN sessions s ON s.team = a.team AND s.id = a.session
+WHERE a.team = :team AND s.ended_at IS NULL AND s.pid IS NOT NULL AND s.host = :host AND s.heartbeat_at < :before
+  AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.team = a.team AND t.holder = a.id AND t.status = 'in_progress')
+  AND NOT EXISTS (SELECT 1 FROM reservations r WHERE r.team = a.team AND r.agent = a.id AND r.expires_at > :now)
+ORDER BY s.heartbeat_at LIMIT :limit;
 
 -- name: stuck_candidates
 -- Sessions that have work and have been silent for long, not told yet.

@@ -13,12 +13,12 @@ SELECT coalesce(max(touched_at), 0) AS latest FROM teams;
 INSERT INTO clock (boot, offset_ms) VALUES (:boot, :offset_ms) ON CONFLICT (boot) DO NOTHING;
 
 -- name: store_team
--- The team and the number of its newest event.
-SELECT id, seq FROM teams WHERE name = :name;
+-- The team, the number of its newest event, and what must be looked up before a rule is applied.
+SELECT id, seq, flags FROM teams WHERE name = :name;
 
 -- name: store_new_team
 -- A team exists from its first write on.
-INSERT INTO teams (name, touched_at) VALUES (:name, :now) RETURNING id, seq;
+INSERT INTO teams (name, touched_at) VALUES (:name, :now) RETURNING id, seq, flags;
 
 -- name: store_save_team
 -- Keep the numbers without gaps: the counter commits with the events.

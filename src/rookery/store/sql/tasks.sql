@@ -12,7 +12,7 @@ WHERE t.team = :team AND t.id = :id;
 -- name: task_hold
 -- What the law looks at, and nothing else.
 SELECT id, n, status, holder, session, epoch, lease_until, ttl_ms, renewed_at, attempts, assignee, assigned_until, created_by, plan,
-       why, review, rounds, author, resources, title, milestone, rank FROM tasks WHERE team = :team AND id = :id;
+       why, review, rounds, author, resources, title, milestone, rank, tokens, max_tokens, cost, max_cost FROM tasks WHERE team = :team AND id = :id;
 
 -- name: new_task
 -- A task under the team's next number.

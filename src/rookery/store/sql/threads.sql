@@ -39,20 +39,21 @@ SELECT task FROM thread_tasks WHERE team = :team AND thread = :thread ORDER BY t
 SELECT a.name FROM deliveries d JOIN agents a ON a.team = d.team AND a.id = d.agent
 WHERE d.team = :team AND d.message = :message ORDER BY d.agent;
 
--- name: involved
--- Whom a task concerns besides the one who acts on it.
-SELECT holder, assignee, created_by, author FROM tasks WHERE team = :team AND id = :id;
+-- name: concerned
+-- Whom a task concerns, and how it stands.
+SELECT a.name, t.status FROM tasks t
+JOIN agents a ON a.team = t.team AND a.id IN (t.created_by, t.holder, t.assignee, t.author)
+WHERE t.team = :team AND t.id = :id ORDER BY a.id;
 
--- name: delivered
--- Did this agent get that message?
-SELECT d.priority, m.thread, m.subject, m.type, substr(m.body, 1, 500) AS body FROM messages m
-JOIN deliveries d ON d.team = m.team AND d.message = m.n
-WHERE m.team = :team AND m.id = :id AND d.agent = :agent;
+-- name: notices_after
+-- The log after a cursor; of a message whether this agent got it, and then what it says.
+SELECT e.seq, e.at, e.type, e.actor, e.target, e.ref, e.preview, e.data, d.agent AS got,
+       CASE WHEN d.agent IS NOT NULL THEN m.thread END AS thread,
+       CASE WHEN d.agent IS NOT NULL THEN substr(m.body, 1, 500) END AS body
+FROM events e LEFT JOIN messages m ON e.type = 'message' AND m.team = e.team AND m.id = e.ref
+LEFT JOIN deliveries d ON d.team = e.team AND d.agent = :agent AND d.message = m.n
+WHERE e.team = :team AND e.seq > :cursor ORDER BY e.seq LIMIT :limit;
 
 -- name: store_teams
 -- Every team of the store; those that only ever were asked about are not there.
-SELECT name, seq FROM teams ORDER BY name LIMIT 10000;
-
--- name: set_role
--- What an agent is for.
-UPDATE agents SET role = :role WHERE team = :team AND id = :id;
+SELECT name, seq, tokens, cost FROM teams ORDER BY name LIMIT 10000;

@@ -1,0 +1,325 @@
+"""Programs that edit in place, and the small languages they are told in: sed, perl, awk, patches."""
+
+from . import holes, reading
+from .options import Given, given
+from .site import Site, basename, dirname, doubt
+
+# --- sed --------------------------------------------------------------------------------------------------------------
+
+_SED = (
+    "n,quiet,silent e,expression: f,file: E,r,regexp-extended i,I,in-place? l,line-length: s,separate u,unbuffered "
+    "z,null-data b,binary posix debug sandbox follow-symlinks a help version"
+)
+
+
+def sed(name: str, words: list[str], site: Site) -> None:
+    got = given(_SED, words)
+    doubt(got, site)
+    if got.has("f"):
+        site.opaque(reading.SCRIPT)
+    scripts, files = got.values("e"), list(got.operands)
+    endings = got.values("i")
+    if endings == [""] and files and (files[0] == "" or files[0].startswith(".")):
+        endings = [files.pop(0)]  # BSD's sed takes the ending as a word of its own
+    if not scripts and not got.has("f"):
+        scripts, files = files[:1], files[1:]
+    for script in scripts:
+        _sed_script(script, site)
+    if endings:
+        for file in files:
+            rewritten(file, endings[-1], site)
+
+
+def rewritten(file: str, ending: str, site: Site) -> None:
+    """A file edited in place, and the old one kept beside it if an ending says so."""
+    site.write(file)
+    if ending:
+        kept = ending.replace("*", basename(file)) if "*" in ending else basename(file) + ending
+        site.write(kept if "/" in kept else f"{dirname(file)}/{kept}")
+
+
+def _sed_script(script: str, site: Site) -> None:
+    if not holes.is_told(script):
+        site.opaque(reading.SCRIPT, holes.shown(script))
+        return
+    files = sed_writes(holes.shown(script))
+    if files is None:
+        site.opaque(reading.SCRIPT, holes.shown(script))
+    for file in files or []:
+        site.write(file)
+
+
+def sed_writes(script: str) -> list[str] | None:
+    """The files that the commands `w` and `s///w` of a script name; None if it runs programs or is not understood."""
+    files: list[str] = []
+    at: int | None = 0
+    while at is not None and at < len(script):
+        if script[at] in " \t\n;{}":
+            at += 1
+            continue
+        if script[at] == "#":
+            at = _line_end(script, at)
+            continue
+        at = _address(script, at)
+        if at is not None and at < len(script):
+            at = _sed_command(script, at, files)
+    return None if at is None else files
+
+
+def _line_end(script: str, at: int) -> int:
+    found = script.find("\n", at)
+    return len(script) if found < 0 else found
+
+
+def _address(script: str, at: int) -> int | None:
+    """Past `1,$`, `/x/I,/y/+3`, `2~4` and `!`, to the letter of the command."""
+    while at < len(script):
+        char = script[at]
+        if char in "0123456789$,~+! \t":
+            at += 1
+        elif char in "/\\":
+            end = _delimited(script, at + (char == "\\"))
+            if end is None:
+                return None
+            at = end
+            while script[at : at + 1] and script[at] in "IM":
+                at += 1
+        else:
+            return at
+    return at
+
+
+def _delimited(script: str, at: int) -> int | None:
+    """Past a text between two of the character at `at`: where a backslash protects one, and a class all in it."""
+    if at >= len(script) or script[at] in "\n\\":
+        return None
+    mark, at = script[at], at + 1
+    while at < len(script):
+        if script[at] == "\\":
+            at += 2
+        elif script[at] == mark:
+            return at + 1
+        else:
+            at += 1
+    return None
+
+
+def _sed_command(script: str, at: int, files: list[str]) -> int | None:
+    letter = script[at]
+    if letter in "wW":
+        end = _line_end(script, at)
+        files.append(script[at + 1 : end].strip())
+        return end
+    if letter in "aicrRbtT:":
+        # These take the rest of the line; labels end at `;` too, but what follows one is then read as a label: no file.
+        return _text_end(script, at + 1) if letter in "aicrR:" else _label_end(script, at)
+    if letter == "s":
+        return _substituted(script, at, files)
+    if letter == "y":
+        return _twice(script, at + 1)
+    if letter in "=dDgGhHnNpPqQxzlLF":
+        at += 1
+        while at < len(script) and script[at] in " \t0123456789":
+            at += 1
+        return at if at == len(script) or script[at] in ";}\n#" else None
+    return at + 1 if letter in "{}" else None  # `e` and `v` among them
+
+
+def _label_end(script: str, at: int) -> int:
+    while at < len(script) and script[at] not in ";\n}":
+        at += 1
+    return at
+
+
+def _text_end(script: str, at: int) -> int:
+    while True:
+        end = _line_end(script, at)
+        if end == len(script) or script[end - 1] != "\\":
+            return end
+        at = end + 1
+
+
+def _twice(script: str, at: int) -> int | None:
+    middle = _delimited(script, at)
+    return None if middle is None else _delimited(script, middle - 1)
+
+
+def _substituted(script: str, at: int, files: list[str]) -> int | None:
+    end = _twice(script, at + 1)
+    while end is not None and end < len(script) and script[end] in "gpiImM0123456789":
+        end += 1
+    if end is None or end == len(script):
+        return end
+    if script[end] == "w":
+        stop = _line_end(script, end)
+        files.append(script[end + 1 : stop].strip())
+        return stop
+    return end if script[end] in " \t;}\n#" else None  # `e` among them
+
+
+# --- perl and awk -----------------------------------------------------------------------------------------------------
+
+_PERL = "p n i? e: E: 0? l? a w W X F: M: m: I: s S t T u U c v V? C? d? D? x? h"  # what is attached to `-0` are digits
+
+
+def perl(name: str, words: list[str], site: Site) -> None:
+    got = given(_PERL, [_without_separator(word) for word in words], permute=False)
+    files, codes = list(got.operands), got.values("e E")
+    if not codes and got.has("v V h"):
+        return
+    doubt(got, site)
+    tame = bool(codes) and not got.has("M m I d x") and all(map(_only_substitutes, codes))
+    if not tame:
+        site.opaque(reading.INTERPRETER)
+    if got.has("i") and codes:
+        for file in files:
+            rewritten(file, got.values("i")[-1], site)
+
+
+def _without_separator(word: str) -> str:
+    """`-0777pe` is `-pe`: only digits belong to the option they follow."""
+    rest = word[1:].lstrip("01234567")
+    return f"-{rest}" if word.startswith("-0") and rest else word
+
+
+def _only_substitutes(code: str) -> bool:
+    """Nothing but `s///` and `tr///`, between braces or any other marks, and no code within them."""
+    if not holes.is_told(code) or any(sign in code for sign in ("(?{", "(??{", "@{", "${", "`")):
+        return False
+    at: int | None = 0
+    while at is not None and at < len(code):
+        if code[at] in " \t\n;":
+            at += 1
+            continue
+        kind = next((each for each in ("tr", "s", "y") if code.startswith(each, at)), None)
+        at = None if kind is None else _perl_operator(code, at + len(kind))
+    return at is not None
+
+
+_PAIRS = {"{": "}", "(": ")", "[": "]", "<": ">"}
+
+
+def _perl_operator(code: str, at: int) -> int | None:
+    mark = code[at : at + 1]
+    if not mark or mark.isalnum() or mark in " \t\n_=,;'":
+        return None
+    end = _in_pair(code, at) if mark in _PAIRS else _twice(code, at)
+    if end is not None and mark in _PAIRS:
+        while code[end : end + 1] in (" ", "\t"):
+            end += 1
+        end = _in_pair(code, end) if code[end : end + 1] == mark else None
+    while end is not None and end < len(code) and code[end] in "gimsxocdr":
+        end += 1
+    return end if end is None or end == len(code) or code[end] in " \t\n;" else None
+
+
+def _in_pair(code: str, at: int) -> int | None:
+    opened, depth = code[at], 0
+    while at < len(code):
+        if code[at] == "\\":
+            at += 1
+        elif code[at] == opened:
+            depth += 1
+        elif code[at] == _PAIRS[opened]:
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        at += 1
+    return None
+
+
+def awk(name: str, words: list[str], site: Site) -> None:
+    """A program that neither redirects nor pipes writes nothing; a comparison with `>` can not be told from that."""
+    got = given(
+        "F,field-separator: v,assign: f,file: i,include: e,source: l,load: o,pretty-print? d,dump-variables? "
+        "p,profile? E,exec: n b c C g h k L? M N O P r s S t V version help sandbox posix re-interval",
+        words,
+        permute=False,
+    )
+    doubt(got, site)
+    programs = got.values("e") or ([] if got.has("f") else got.operands[:1])
+    if got.has("f i l E o d p"):
+        site.opaque(reading.SCRIPT)
+    for program in programs:
+        calm = program.replace("||", "")
+        if not holes.is_told(program) or any(sign in calm for sign in (">", "|", "system", "@")):
+            site.opaque(reading.SCRIPT, holes.shown(program))
+
+
+# --- patches ----------------------------------------------------------------------------------------------------------
+
+_HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+_PATCH = (
+    "p,strip: i,input: d,directory: o,output: r,reject-file: b,backup z,suffix: B,prefix: Y,basename-prefix: V: "
+    "R,reverse N,forward f,force t,batch s,silent,quiet u,unified c,context n,normal e,ed l,ignore-whitespace F,fuzz: "
+    "E,remove-empty-files dry-run verbose binary no-backup-if-mismatch backup-if-mismatch merge? posix D,ifdef: "
+    "g,get: T Z v,version help reject-format: read-only: follow-symlinks"
+)
+
+
+def patched(text: str) -> list[str] | None:
+    """The paths in the text of an `apply_patch`; None if it is none."""
+    paths: list[str] = []
+    begun = False
+    for line in text.split("\n"):
+        line = line.strip()
+        begun = begun or line == "*** Begin Patch"
+        for header in _HEADERS:
+            if line.startswith(header):
+                paths.append(line[len(header) :].strip())
+    return paths if begun and all(paths) else None
+
+
+def apply_patch(name: str, words: list[str], site: Site) -> None:
+    text = words[0] if words else site.stdin
+    paths = patched(text) if text is not None and holes.is_told(text) else None
+    if paths is None:
+        site.opaque(reading.PATCH_ELSEWHERE)
+    for path in paths or []:
+        site.write(path)
+
+
+def patch(name: str, words: list[str], site: Site) -> None:
+    got = given(_PATCH, words)
+    doubt(got, site)
+    if got.has("dry-run v help"):
+        return
+    place = site
+    for folder in got.values("d"):
+        place = place.into(folder)
+    for value in got.values("r"):
+        place.write(value)
+    named = got.values("o") or got.operands[:1]
+    if not named and (got.has("i") or not _shows_diff(site)):
+        site.opaque(reading.PATCH_ELSEWHERE)
+        return
+    for file in named or diff_paths(site.stdin or "", _strip(got)):
+        for path in (file, file + ".orig", file + ".rej"):
+            place.write(path)
+        for ending in got.values("z"):
+            place.write(file + ending)
+    if got.has("B Y V e"):
+        site.opaque(reading.OPTION_UNKNOWN)
+
+
+def _shows_diff(site: Site) -> bool:
+    return site.stdin is not None and holes.is_told(site.stdin) and bool(diff_paths(site.stdin, None))
+
+
+def _strip(got: Given) -> int | None:
+    value = (got.values("p") or [""])[-1]
+    return int(value) if value.isascii() and value.isdecimal() else None
+
+
+def diff_paths(text: str, strip: int | None) -> list[str]:
+    """Every name a diff might mean; without a number to strip, the whole name and its last part."""
+    names: dict[str, None] = {}
+    for line in text.split("\n"):
+        for header in ("--- ", "+++ ", "*** ", "Index: ", "rename from ", "rename to ", "copy to "):
+            if line.startswith(header):
+                name = line[len(header) :].partition("\t")[0].strip().strip('"')
+                parts = name.split("/")
+                if name and name != "/dev/null":
+                    chosen = [name, parts[-1]] if strip is None else ["/".join(parts[strip:]) or parts[-1]]
+                    names |= dict.fromkeys(chosen + ([name] if header.startswith(("rename", "copy")) else []))
+    return [name for name in names if name]

@@ -1,0 +1,299 @@
+"""The fast door, from outside: a command's words go to the resident process, its output comes back.
+
+    us                                     the resident process
+    connect                          ──►   looks at who we are; closes the door on whoever is not served here
+                                     ◄──   its version and its home: if they are not ours, we leave
+    words, folder, variables, width  ──►   runs the command. From here on nothing is done a second time
+                                     ◄──   `?` it wants standard input, `.` it is still at work, `=` the reply
+    standard input, if asked for     ──►
+
+Every arrow is a frame: four bytes that say how long it is, then that much. Until the words are sent, anything that is
+not as it should be means that the command runs in its own process instead, with the same answer.
+
+Imported on every command, so it imports nothing that the interpreter has not loaded already, except `_socket`:
+`socket`, `json` or `typing` alone would double the start of a command.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket
+    from collections.abc import Callable, Mapping
+
+FOLDER, NAME = "run", "door"
+PATH_LIMIT = 103  # sun_path holds 108 bytes on Linux, 104 elsewhere
+
+# What waits, shows things as they happen, starts or stops processes, or opens files of its caller.
+ALONE = frozenset((
+    "up", "down", "demo", "doctor", "wait", "backup", "export", "import", "plan import", "attach", "mcp", "slot take",
+    "logs", "team set", "artifacts add",
+))  # fmt: skip
+NOT_HERE = ("ROOK_URL", "ROOK_STORE")  # the ledger is somewhere else
+PASSED_ON = ("HOME", "XDG_CONFIG_HOME")  # besides everything that begins with ROOK_
+
+HEAD = 4
+REQUEST_LIMIT = 4 << 20  # the kernel passes a command no more than 2 MiB of words and variables
+STDIN_LIMIT = 16 << 20
+WANTS_STDIN, AT_WORK, REPLY = b"?", b".", b"="
+
+GREETING_S = 1.0  # nothing is sent yet: whoever keeps us waiting longer is done without
+SILENCE_S = 30.0  # a resident process that works says so far more often
+
+INTERRUPTED, BROKEN_PIPE, UNREACHABLE = 130, 141, 3
+
+
+# --- this process: what a command takes from it, and how it ends -----------------------------------------------------
+
+
+def terminal() -> bool:
+    """Does a person look at this?"""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and "NO_COLOR" not in os.environ
+
+
+def width() -> int:
+    try:
+        return max(40, os.get_terminal_size(1).columns)
+    except OSError:
+        return 100
+
+
+def stdin() -> bytes:
+    return sys.stdin.buffer.read() if sys.stdin else b""
+
+
+def to_the_end(work: "Callable[[], int | None]") -> int | None:
+    """Run a command; the exit code it ends with, also when it is interrupted or nobody reads on."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that lacks a character must not end the command
+            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        return work()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; that is their right. The interpreter must not complain at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def emit(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def show(out: str, err: str) -> None:
+    if out:
+        emit(out)
+    if err:
+        sys.stderr.write(err)
+        sys.stderr.flush()
+
+
+# --- the way in ------------------------------------------------------------------------------------------------------
+
+
+def ask() -> int | None:
+    """This process's command at the door: its exit code, all of its output written; None if it has to run here."""
+    return to_the_end(_ask)
+
+
+def _ask() -> int | None:
+    argv = sys.argv[1:]
+    if runs_alone(argv) or sys.getfilesystemencoding() != "utf-8":
+        return None
+    try:
+        cwd = os.getcwd()
+    except OSError:  # the folder was removed under us
+        return None
+    told = through(argv, cwd, os.environ, width(), terminal(), stdin)
+    if told is None:
+        return None
+    code, out, err = told
+    show(out, err)
+    return code
+
+
+def runs_alone(argv: "list[str]") -> bool:
+    """Is this a command for a process of its own? If in doubt, yes: that is always right, only slower."""
+    if any(word == "--follow" or (word[:1] == "-" != word[1:2] and "f" in word) for word in argv):  # -f, -nf ...
+        return True
+    words = _command(argv)
+    return " ".join(words[:1]) in ALONE or " ".join(words) in ALONE
+
+
+def _command(argv: "list[str]") -> "list[str]":
+    """The command, one word or two: what follows the options that may stand before it."""
+    start = 0
+    while argv[start : start + 1] in (["--json"], ["--team"], ["--as"]):
+        start += 1 if argv[start] == "--json" else 2
+    return argv[start : start + 2]
+
+
+def through(
+    argv: "list[str]", cwd: str, environ: "Mapping[str, str]", width: int, terminal: bool, stdin: "Callable[[], bytes]"
+) -> "tuple[int, str, str] | None":
+    """(exit code, stdout, stderr) from the resident process of this home; None if there is none to ask."""
+    home = home_of(cwd, environ)
+    words = request(argv, cwd, environ, width, terminal)
+    if not home or not os.path.exists(place(home)) or len(words) > REQUEST_LIMIT:
+        return None
+    import _socket
+
+    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        return _exchange(line, words, stdin, argv) if _welcomes(line, home) else None
+    finally:
+        line.close()
+
+
+def home_of(cwd: str, environ: "Mapping[str, str]") -> str:
+    """The home as `runtime.places` finds it; empty where it takes more to find, or where the ledger is elsewhere."""
+    if any(map(environ.get, NOT_HERE)):
+        return ""
+    given = environ.get("ROOK_HOME") or "~/.rookery"
+    if given == "~" or given.startswith("~/"):
+        person = environ.get("HOME")
+        if not person:
+            return ""
+        given = person + given[1:]
+    return os.path.normpath(os.path.join(cwd, given))
+
+
+def request(argv: "list[str]", cwd: str, environ: "Mapping[str, str]", width: int, terminal: bool) -> bytes:
+    passed = [f"{name}={environ[name]}" for name in environ if name.startswith("ROOK_") or name in PASSED_ON]
+    return encoded("\0".join([cwd, str(width), "1" if terminal else "", str(len(argv)), *argv, *passed]))
+
+
+def _welcomes(line: "socket", home: str) -> bool:
+    """Is it ours, of our version, for our home? Nothing is sent to find out."""
+    try:
+        line.settimeout(GREETING_S)
+        connect(line, home)
+        from rookery.version import VERSION  # while the other side looks at us
+
+        return peer_of(line)[1] == os.geteuid() and receive(line) == greeting(VERSION, home)
+    except OSError:
+        return False
+
+
+def _exchange(line: "socket", words: bytes, stdin: "Callable[[], bytes]", argv: "list[str]") -> tuple[int, str, str]:
+    line.settimeout(SILENCE_S)
+    said = _answer(line, words)
+    if said == WANTS_STDIN:
+        data = stdin()
+        if len(data) > STDIN_LIMIT:
+            return _refusal(argv, 2, "TOO_LARGE", f"Standard input has more than {STDIN_LIMIT:,} bytes.",
+                            "Put it in a file and name that.")  # fmt: skip
+        said = _answer(line, data)
+    if said[:1] == REPLY:
+        return unpacked(said)
+    return _refusal(
+        argv, UNREACHABLE, "UNREACHABLE",
+        f"The daemon went away; whether `rook {' '.join(_command(argv))}` was done is not known.",
+        "Look before you repeat it: `rook feed` tells what happened lately.",
+    )  # fmt: skip
+
+
+def _answer(line: "socket", data: bytes) -> bytes:
+    """What comes back for a frame; nothing if the connection was lost or fell silent."""
+    try:  # noqa: SIM105 (contextlib is not loaded yet)
+        send(line, data)
+    except OSError:
+        pass  # what it said before it went away can still be read
+    try:
+        while (said := receive(line)) == AT_WORK:
+            pass
+        return said
+    except OSError:
+        return b""
+
+
+def _refusal(argv: "list[str]", code: int, name: str, message: str, hint: str) -> tuple[int, str, str]:
+    """As the command line tells every refusal; made here, where nothing is left that could be asked."""
+    out = ""
+    if "--json" in argv:
+        import json
+
+        out = json.dumps({"error": {"code": name, "message": message, "hint": hint}}) + "\n"
+    return code, out, f"rook: {message}\n      {hint}\n"
+
+
+# --- what both sides know --------------------------------------------------------------------------------------------
+
+
+def place(home: str) -> str:
+    return os.path.join(home, FOLDER, NAME)
+
+
+def reachable(home: str) -> tuple[str, int]:
+    """An address for the socket, and a descriptor to be closed after its use: a long path is cut short by one."""
+    at = place(home)
+    if len(os.fsencode(at)) <= PATH_LIMIT:
+        return at, -1
+    folder = os.open(os.path.dirname(at), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return f"/proc/self/fd/{folder}/{NAME}", folder
+
+
+def connect(line: "socket", home: str) -> None:
+    at, folder = reachable(home)
+    try:
+        line.connect(at)
+    finally:
+        if folder >= 0:
+            os.close(folder)
+
+
+def peer_of(line: "socket") -> tuple[int, int]:
+    """(pid, uid) of the process at the other end, as the kernel has it. Linux."""
+    from _socket import SO_PEERCRED, SOL_SOCKET
+
+    told = line.getsockopt(SOL_SOCKET, SO_PEERCRED, 12)
+    return int.from_bytes(told[:4], sys.byteorder), int.from_bytes(told[4:8], sys.byteorder)
+
+
+def greeting(version: str, home: str) -> bytes:
+    return encoded(f"rook {version}\0{home}")
+
+
+def reply(code: int, out: str, err: str) -> bytes:
+    text = encoded(out)
+    return REPLY + bytes((code,)) + len(text).to_bytes(HEAD, "big") + text + encoded(err)
+
+
+def unpacked(said: bytes) -> tuple[int, str, str]:
+    start = 2 + HEAD
+    end = start + int.from_bytes(said[2:start], "big")
+    return said[1], decoded(said[start:end]), decoded(said[end:])
+
+
+def encoded(text: str) -> bytes:
+    """Every string there is: words that are no UTF-8 reach Python as lone surrogates."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def framed(data: bytes) -> bytes:
+    return len(data).to_bytes(HEAD, "big") + data
+
+
+def send(line: "socket", data: bytes) -> None:
+    line.sendall(framed(data))
+
+
+def receive(line: "socket") -> bytes:
+    return _exactly(line, int.from_bytes(_exactly(line, HEAD), "big"))
+
+
+def _exactly(line: "socket", count: int) -> bytes:
+    parts = b""
+    while len(parts) < count:
+        part = line.recv(min(count - len(parts), 1 << 20))
+        if not part:
+            raise ConnectionResetError("the other side has gone")
+        parts += part
+    return parts

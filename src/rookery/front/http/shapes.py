@@ -1,0 +1,377 @@
+"""What the verbs answer with, as types: the description of the API is drawn from these.
+
+A field that is always there is required; an answer may hold more than is told here. Whether all of this is so is found
+out by asking (tests/http/test_schema.py): nothing here is used to make an answer.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from rookery.core import tasks
+
+from . import shapes_mail
+from . import shapes_team as of
+from .shapes_mail import Counts, Words
+from .shapes_team import Team
+
+# -- tasks -----------------------------------------------------------------------------------------------------------
+
+
+class Lease(TypedDict):
+    holder: str
+    epoch: int
+    expiresAt: str
+
+
+class Timestamps(TypedDict):
+    createdAt: str
+    startedAt: str | None
+    completedAt: str | None
+
+
+class _TaskHeading(TypedDict):
+    id: str
+    title: str
+    status: tasks.Status
+    owner: str | None
+    priority: str
+    plan: str | None
+    kind: str
+    epoch: int
+    milestone: bool
+    review: str
+    attempts: int
+    why: str
+    resources: Words
+    deps: Words
+
+
+class Task(_TaskHeading):
+    schemaVersion: str
+    description: str
+    spec: str
+    lease: Lease | None
+    author: str | None
+    createdBy: str | None
+    result: dict[str, Any]
+    tokens: int
+    maxTokens: int | None
+    timestamps: Timestamps
+
+
+class TaskLine(_TaskHeading):
+    pass
+
+
+class Note(TypedDict):
+    at: str
+    kind: str
+    by: str
+    note: str
+
+
+class Review(TypedDict):
+    verdict: tasks.Verdict
+    reviewer: str
+    feedback: str
+    epoch: int
+    commit: str
+    at: str
+
+
+class TaskShown(Task):
+    notes: list[Note]
+    reviews: list[Review]
+    dependents: Words
+
+
+class TaskAdded(Task):
+    replayed: NotRequired[bool]
+
+
+class TaskStepped(Task):
+    """The task itself, and, as seed 002's own server has it, the task inside."""
+
+    taskId: str
+    task: Task
+
+
+class TaskList(TypedDict):
+    tasks: list[TaskLine]
+    next: int | None
+
+
+class Claimed(TypedDict):
+    taskId: str
+    task: Task
+    lease: Lease | None
+    ttlMs: int
+
+
+class NothingReady(TypedDict):
+    taskId: None
+    task: None
+    lease: None
+
+
+class Progress(TypedDict):
+    id: str
+    note: str
+
+
+class ProgressStepped(Progress):
+    taskId: str
+    task: Progress
+
+
+class TaskCanceled(Task):
+    canceled: Words
+
+
+class TaskReset(Task):
+    reset: Words
+
+
+class TaskRevised(Task):
+    revised: Words
+
+
+class TaskSplit(Task):
+    parts: Words
+
+
+class Deleted(TypedDict):
+    id: str
+    deleted: bool
+
+
+class SpecClaim(TypedDict):
+    spec: str
+    item: str
+    agent: str
+    reason: str
+    at: str
+    completedAt: str | None
+    summary: str | None
+
+
+class SpecClaims(TypedDict):
+    claims: list[SpecClaim]
+
+
+class SpecClaimed(TypedDict):
+    spec: str
+    item: str
+    holder: str
+
+
+class SpecDone(TypedDict):
+    spec: str
+    item: str
+    completed: bool
+
+
+class SpecReleased(TypedDict):
+    spec: str
+    item: str
+    released: bool
+
+
+class PlanLine(TypedDict):
+    id: str
+    goal: str
+    status: str
+    owner: str
+    strict: bool
+    review: bool
+    at: str
+    counts: Counts
+    total: int
+    done: int
+
+
+class Plan(PlanLine):
+    tasks: list[TaskLine]
+    ready: Words
+    critical: Words
+    spec: str
+
+
+class PlanCanceled(Plan):
+    canceled: Words
+
+
+class Plans(TypedDict):
+    plans: list[PlanLine]
+
+
+class Drawn(TypedDict):
+    id: str
+    format: str
+    graph: str
+
+
+# -- discussions -----------------------------------------------------------------------------------------------------
+
+Said = TypedDict("Said", {
+    "id": str, "threadId": str, "from": str, "to": Words, "body": str, "ts": str, "seq": int,
+    "replayed": NotRequired[bool],
+})  # fmt: skip
+
+
+class Found(Said):
+    snippet: str
+
+
+class Thread(TypedDict):
+    schemaVersion: str
+    id: str
+    threadId: str
+    title: str
+    createdBy: str
+    createdAt: str
+    participants: Words
+    tasks: Words
+    message: NotRequired[Said]
+    replayed: NotRequired[bool]
+
+
+class ThreadTail(Thread):
+    messages: list[Said]
+
+
+class Threads(TypedDict):
+    threads: list[Thread]
+
+
+class ThreadsFound(TypedDict):
+    query: str
+    messages: list[Found]
+    threads: list[Thread]
+
+
+# -- guard, teams, the log -------------------------------------------------------------------------------------------
+
+
+class Verdict(TypedDict):
+    path: str
+    allow: bool
+    reason: str
+    holder: NotRequired[str]
+
+
+class Verdicts(TypedDict):
+    allow: bool
+    reason: str
+    paths: list[Verdict]
+
+
+class Notice(TypedDict):
+    id: str
+    seq: int
+    type: str
+    ts: str
+    actor: str
+    summary: str
+    payload: dict[str, Any]
+    taskId: NotRequired[str]
+    threadId: NotRequired[str]
+
+
+class Notices(TypedDict):
+    events: list[Notice]
+    nextSince: int
+    more: bool
+
+
+class Event(TypedDict):
+    seq: int
+    at: str
+    type: str
+    actor: str
+    target: str
+    ref: str
+    preview: str
+    data: dict[str, Any]
+
+
+class Feed(TypedDict):
+    team: str
+    events: list[Event]
+    cursor: int
+
+
+class Events(TypedDict):
+    events: list[Event]
+    cursor: int
+    newest: int
+    horizon: int
+
+
+# -- upkeep ----------------------------------------------------------------------------------------------------------
+
+
+class Concern(TypedDict):
+    what: str
+    do: str
+
+
+class Health(TypedDict):
+    status: str
+    team: str
+    live: int
+    unread: int
+    failed: int
+    open_escalations: int
+    concerns: list[Concern]
+
+
+class Stats(TypedDict):
+    team: str
+    events: int
+    agents: int
+    deliveries: Counts
+    types: Counts
+    senders: Counts
+
+
+class Swept(TypedDict):
+    expired: int
+    lapsed: int
+    stuck: int
+    removed: int
+    events: int
+
+
+class Due(TypedDict):
+    sweep: bool
+    leases: bool
+
+
+class Settled(TypedDict):
+    settled: Words
+
+
+class Alive(TypedDict):
+    status: str
+    version: str
+
+
+RESULTS: Mapping[str, Any] = {
+    **shapes_mail.RESULTS,
+    "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
+    "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,
+    "task.progress": Progress, "task.assign": Task, "task.cancel": TaskCanceled, "task.unblock": Task,
+    "task.reset": TaskReset, "task.revise": TaskRevised, "task.split": TaskSplit, "task.delete": Deleted,
+    "task.review": Task, "task.claims": SpecClaims, "spec.claim": SpecClaimed, "spec.done": SpecDone,
+    "spec.release": SpecReleased, "plan.new": Plan, "plan.list": Plans, "plan.show": Plan, "plan.graph": Drawn,
+    "plan.cancel": PlanCanceled,
+    "thread.new": Thread, "thread.post": Said, "thread.list": Threads, "thread.tail": ThreadTail,
+    "thread.search": ThreadsFound, "thread.link": Thread,
+    "can-write": Verdicts, "team.list": of.Teams, "team.show": Team, "team.new": of.TeamMade,
+    "team.set": of.TeamMade, "budget": of.Budget, "budget.set": of.Budget, "usage_report": of.Reported,
+    "artifacts": of.Artifacts, "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
+    "token.new": of.TokenMade, "token.list": of.Tokens, "token.revoke": of.TokenRevoked,
+    "notices": Notices, "feed": Feed, "events": Events,
+    "health": Health, "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,
+}  # fmt: skip

@@ -1,0 +1,171 @@
+"""What a model may do: each tool is a verb (or two that belong together) with the arguments a model needs of it.
+
+Types, choices and explanations come from the table of verbs; a word of its own stands here only where the command
+line's would mislead. Everything a tool says costs every turn of every agent, so each of them says little.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin
+
+from rookery.core import errors
+from rookery.front.http.openapi import schema_of
+from rookery.service import verbs
+
+from . import words
+from .seat import Seat
+
+Args = Mapping[str, Any]
+
+
+class Tool(NamedTuple):
+    name: str
+    help: str
+    verb: str  # whose arguments it takes
+    takes: tuple[str, ...]
+    run: Callable[[Seat, dict[str, Any]], str]
+    needs: tuple[str, ...] = ()  # besides what the verb cannot do without
+    spare: tuple[str, ...] = ()  # required by the verb, found out here when left out
+    says: Mapping[str, str] = {}  # an argument explained in other words
+    writes: bool = True
+
+
+# -- how each is done --------------------------------------------------------------------------------------------
+
+
+def _join(seat: Seat, args: dict[str, Any]) -> str:
+    return words.joined(seat.join(args))
+
+
+def _who(seat: Seat, args: dict[str, Any]) -> str:
+    return words.people(seat.call("who", args))
+
+
+def _send(seat: Seat, args: dict[str, Any]) -> str:
+    seat.me()
+    answered = args.pop("reply_to", "")
+    if answered:
+        return words.sent(seat.call("reply", {"id": answered, "body": args.get("body") or args.get("subject", "")}))
+    return words.sent(seat.call("send", args))
+
+
+def _inbox(seat: Seat, args: dict[str, Any]) -> str:
+    seat.me()
+    if id := args.pop("id", ""):
+        return words.letter(seat.call("read", {"id": id}))
+    return words.letters(seat.call("inbox", {"limit": words.SHOWN.full, **args}))
+
+
+def _ack(seat: Seat, args: dict[str, Any]) -> str:
+    seat.me()
+    return words.acked(seat.call("ack", args))
+
+
+def _tasks(seat: Seat, args: dict[str, Any]) -> str:
+    if id := args.pop("id", ""):
+        return words.task(seat.call("task.show", {"id": id}))
+    return words.board(seat.call("task.list", {"limit": words.LISTED, **args}))
+
+
+def _claim(seat: Seat, args: dict[str, Any]) -> str:
+    seat.me()
+    return words.claimed(seat.call("task.claim", args if args.get("id") else {**args, "next": True}))
+
+
+def _progress(seat: Seat, args: dict[str, Any]) -> str:
+    return words.noted(seat.call("task.progress", _of_my_task(seat, args)))
+
+
+def _done(seat: Seat, args: dict[str, Any]) -> str:
+    return words.task_line(seat.call("task.done", _of_my_task(seat, args)))
+
+
+def _fail(seat: Seat, args: dict[str, Any]) -> str:
+    return words.task_line(seat.call("task.fail", _of_my_task(seat, args)))
+
+
+def _ask(seat: Seat, args: dict[str, Any]) -> str:
+    seat.me()
+    return words.asked(seat.call("escalate", {"level": "person", **args}))
+
+
+def _of_my_task(seat: Seat, args: dict[str, Any]) -> dict[str, Any]:
+    """Whoever holds one task need not name it."""
+    name = seat.me()
+    if args.get("id"):
+        return args
+    held = [task["id"] for task in seat.call("task.list", {"mine": True, "limit": 10})["tasks"]]
+    if len(held) == 1:
+        return {**args, "id": held[0]}
+    told = f"{name} holds {', '.join(held)}." if held else f"{name} holds no task."
+    raise errors.BadInput(told, "Say which: id." if held else "Call claim first.", code="WHICH_TASK")
+
+
+# -- the table ---------------------------------------------------------------------------------------------------
+
+MINE = {"id": "the task; left out: the one you hold"}
+TABLE: tuple[Tool, ...] = (
+    Tool("join", "Take a name in the team. Once, before anything else.", "join", ("name", "role", "takeover"), _join),
+    Tool("who", "Who is in the team and what they do.", "who", ("all",), _who, writes=False),
+    Tool("send", "Send mail to agents, or answer one with reply_to.", "send",
+         ("to", "subject", "body", "priority", "reply_to"), _send, spare=("to", "subject"),
+         says={"to": "names, broadcast:GROUP or any:ROLE", "body": "the message", "reply_to": "the mail it answers"}),
+    Tool("inbox", "Unread mail, most urgent first; with id one mail in full, marked read.", "inbox",
+         ("id", "open", "sender"), _inbox, says={"id": "one mail", "open": "also what was read but not acked"}),
+    Tool("ack", "Say that mail is dealt with.", "ack", ("ids", "state", "reason"), _ack),
+    Tool("tasks", "The team's tasks; with id everything about one.", "task.list",
+         ("id", "status", "mine", "after"), _tasks, says={"id": "one task"}, writes=False),
+    Tool("claim", "Take a task; exactly one agent holds it. Without id the best that is ready.", "task.claim",
+         ("id", "plan"), _claim, says={"id": "the task", "plan": "only of this plan"}),
+    Tool("progress", "Note what was achieved on your task.", "task.progress", ("id", "said"), _progress,
+         spare=("id",), says=MINE),
+    Tool("done", "Complete your task, with evidence.", "task.done",
+         ("id", "summary", "commits", "tests", "prs", "evidence"), _done, needs=("summary",), spare=("id",), says=MINE),
+    Tool("ask", "Ask the person. The answer comes by mail.", "escalate", ("title", "body", "priority"), _ask,
+         says={"title": "the question, one line", "body": "what was tried, what is needed"}),
+    Tool("fail", "Give up your task and say why.", "task.fail", ("id", "reason"), _fail,
+         needs=("reason",), spare=("id",), says=MINE),
+)  # fmt: skip
+BY_NAME = {tool.name: tool for tool in TABLE}
+
+
+# -- what the protocol is told -----------------------------------------------------------------------------------
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    tool = BY_NAME[name]
+    known = {parameter.name: parameter for parameter in verbs.parameters(verbs.find(tool.verb).load())}
+    properties: dict[str, Any] = {}
+    for each in tool.takes:
+        parameter = known.get(each)
+        shape = _shape(parameter) if parameter else {"type": "string"}
+        told = tool.says.get(each) or (parameter.arg.help if parameter else "")
+        properties[each] = shape | {"description": told.replace(" (repeatable)", "")}
+    needed = [each for each in tool.takes if each in tool.needs or (each in known and known[each].required)]
+    required = {"required": found} if (found := [each for each in needed if each not in tool.spare]) else {}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
+
+
+def _shape(parameter: verbs.Parameter) -> dict[str, Any]:
+    """An argument that may be null is one that may be left out: a model needs no second way to say so."""
+    kind = parameter.type
+    if get_origin(kind) in (Union, UnionType):
+        kind = next(each for each in get_args(kind) if each is not type(None))
+    shape = {key: value for key, value in schema_of(kind).items() if key not in ("minimum", "maximum")}
+    return shape | ({"enum": [str(each) for each in parameter.arg.choices]} if parameter.arg.choices else {})
+
+
+def call(seat: Seat, name: str, args: Args) -> str:
+    """One tool call; a refusal is raised as an error with its hint."""
+    tool = BY_NAME.get(name)
+    if tool is None:
+        raise errors.UnknownName(f"There is no tool {name[:40]!r}.", f"Known: {', '.join(BY_NAME)}.")
+    shape = schema(name)
+    given = {key: value for key, value in args.items() if value is not None}
+    if unknown := [key for key in given if key not in shape["properties"]]:
+        raise errors.BadInput(f"{name} takes no {unknown[0][:40]!r}.", f"It takes {', '.join(shape['properties'])}.")
+    if missing := [key for key in shape.get("required", ()) if key not in given]:
+        raise errors.BadInput(f"{name} needs {', '.join(missing)}.", "Give every required argument.")
+    return tool.run(seat, given)

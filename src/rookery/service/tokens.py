@@ -1,0 +1,123 @@
+"""Tokens for agents and readers that come over HTTP: made, listed and revoked by the person or the leader."""
+
+from typing import Annotated, Any
+
+from rookery.core import errors, names, text, times, tokens
+from rookery.core.caller import Grant
+from rookery.store.port import Row, Transaction
+
+from .mailbox import checked_limit
+from .tx import Tx
+from .verbs import Arg
+
+NOTE_LIMIT = 200
+
+
+def new(
+    tx: Tx,
+    *,
+    agent: Annotated[str, Arg("whoever has it acts as this agent", metavar="NAME")] = "",
+    read_only: Annotated[bool, Arg("whoever has it may look at the team, and change nothing")] = False,
+    note: Annotated[str, Arg("what it is for", flag="-m")] = "",
+    ttl: Annotated[int | None, Arg("how long it is good: 12h, 30d; until revoked when left out", kind="span")] = None,
+) -> dict[str, Any]:
+    """The answer is the only place that ever holds the token's text."""
+    if bool(agent) == read_only:
+        raise errors.BadInput("For whom?", "Either --agent NAME or --read-only.")
+    kind = tokens.Kind.READ if read_only else tokens.Kind.AGENT
+    note, expires_at = _note(note), _expiry(tx, ttl)
+    me, holder = tx.me(), _holder(tx, agent) if agent else None
+    number = tx.one("raise_counter", name="token")
+    assert number is not None
+    id = f"token-{number['value']:04d}"
+    secret = tokens.written(kind, _chance(tx))
+    tx.run(
+        "new_token", n=number["value"], id=id, digest=tokens.digest(secret), kind=kind, note=note, at=tx.wall,
+        agent=holder["id"] if holder else None, created_by=me["id"], expires_at=expires_at,
+    )  # fmt: skip
+    name = holder["name"] if holder else None
+    tx.event("token.new", me["name"], target=name or "", ref=id, preview=note, type=kind)
+    tx.beat()
+    return {
+        "id": id, "token": secret, "kind": kind, "agent": name, "team": tx.team, "note": note,
+        "expires_at": None if expires_at is None else tx.shown(expires_at),
+    }  # fmt: skip
+
+
+def _note(written: str) -> str:
+    note = " ".join(text.check_text(written, "the note").split())
+    if len(note) > NOTE_LIMIT:
+        raise errors.TooLarge(f"A note has at most {NOTE_LIMIT} characters.", "One line that says what it is for.")
+    return note
+
+
+def _expiry(tx: Tx, ttl: int | None) -> int | None:
+    if ttl is not None and not 0 < ttl <= times.LAST_MS - tx.wall:
+        raise errors.BadInput("That is no time a token could last.", "12h, 30d; until revoked when left out.")
+    return None if ttl is None else tx.now + ttl
+
+
+def _holder(tx: Tx, name: str) -> Row:
+    """It may be made before the agent first comes. Nobody gets one for the person: that is the daemon's own."""
+    return tx.find_agent(names.check_new_name(name)) or tx.make_agent(name)
+
+
+def _chance(tx: Tx) -> int:
+    drawn = 0
+    for _ in range(tokens.CHANCE_BITS // tokens.DRAW_BITS):
+        drawn = drawn << tokens.DRAW_BITS | tx.world.chance.below(1 << tokens.DRAW_BITS)
+    return drawn
+
+
+def listed(
+    tx: Tx,
+    *,
+    all: Annotated[bool, Arg("also those that were revoked or have expired")] = False,
+    limit: Annotated[int | None, Arg("how many at most", flag="-n")] = None,
+) -> dict[str, Any]:
+    rows = tx.all("tokens_of_team", ended=int(all), limit=checked_limit(limit, 100))
+    return {"tokens": [_card(tx, row) for row in rows]}
+
+
+def _card(tx: Tx, row: Row) -> dict[str, Any]:
+    over = _ended(row, tx.now)
+    return {
+        "id": row["id"], "kind": row["kind"], "agent": row["agent_name"], "note": row["note"],
+        "by": row["creator_name"], "at": times.iso(row["at"]),
+        "expires_at": None if row["expires_at"] is None else tx.shown(row["expires_at"]),
+        "state": {"": "good", "TOKEN_REVOKED": "revoked", "TOKEN_EXPIRED": "expired"}[over.code if over else ""],
+    }  # fmt: skip
+
+
+def revoke(tx: Tx, id: Annotated[str, Arg("the token's id, as in `token list`", positional=True)]) -> dict[str, Any]:
+    """From its commit on nothing is answered to that token, and who waits with it is sent away. May be repeated."""
+    if tx.one("token", id=id) is None:
+        raise errors.UnknownName(
+            f"No token {text.one_line(id, 40)}.", "`rook token list --all` shows them.", code="UNKNOWN_TOKEN"
+        )
+    me = tx.me()
+    changed = bool(tx.run("revoke_token", id=id))
+    if changed:
+        tx.event("token.revoked", me["name"], ref=id)
+        tx.ring(me["name"])  # and with it everyone who waits in this team
+    tx.beat()
+    return {"id": id, "state": "revoked", "changed": changed}
+
+
+# -- using one -------------------------------------------------------------------------------------------------------
+
+
+def presented(db: Transaction, digest: str) -> Grant | None:
+    """What the token with this digest proves; None where there is none, a refusal where it is over."""
+    row = db.one("store_token", digest=digest)
+    if row is None:
+        return None
+    over = _ended(row, db.now)
+    if over is not None:
+        raise over
+    reads_only = row["kind"] == tokens.Kind.READ
+    return Grant(row["team_name"], row["id"], reads_only, row["agent"] or 0, row["agent_name"] or "")
+
+
+def _ended(row: Row, now: int) -> errors.NotYours | None:
+    return tokens.ended(row["id"], revoked_at=row["revoked_at"], expires_at=row["expires_at"], now=now)

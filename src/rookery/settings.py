@@ -1,0 +1,118 @@
+"""The table of settings: what there is, what it takes, and what it is when nobody says."""
+
+from typing import Any, NamedTuple
+
+YEAR_S = 365 * 86_400
+SECONDS = "seconds"
+MONEY = "in budget.currency"
+
+
+class Setting(NamedTuple):
+    name: str
+    kind: str  # str, int, float, bool, list (of strings) or table
+    default: Any
+    unit: str
+    help: str
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    seed: str = ""  # the pi-messenger option it stands for
+
+
+def _seconds(name: str, default: float, low: float, high: float, help: str, seed: str = "") -> Setting:
+    return Setting(name, "float", default, SECONDS, help, (), low, high, seed)
+
+
+def _count(name: str, default: int, unit: str, low: int, high: int, help: str, seed: str = "") -> Setting:
+    return Setting(name, "int", default, unit, help, (), low, high, seed)
+
+
+def _switch(name: str, default: bool, help: str, seed: str = "") -> Setting:
+    return Setting(name, "bool", default, "", help, seed=seed)
+
+
+def _choice(name: str, default: str, choices: str, help: str, seed: str = "") -> Setting:
+    return Setting(name, "str", default, "", help, tuple(choices.split()), seed=seed)
+
+
+def _limit(name: str, whose: str) -> tuple[Setting, Setting]:
+    return (
+        _count(f"{name}max_tokens", 0, "tokens", 0, (1 << 53) - 1, f"Tokens {whose} may use; 0 is any number."),
+        Setting(f"{name}max_cost", "float", 0, MONEY, f"What {whose} may cost; 0 is any amount.", (), 0, 1e9),
+    )
+
+
+def _list(name: str, default: list[str], help: str, seed: str = "") -> Setting:
+    return Setting(name, "list", default, "", help, seed=seed)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("team", "str", "", "", "Name of the team. Empty: the git repository or the folder gives it."),
+    Setting("leader", "str", "", "", "Address of the agent that escalations go to before they reach a person."),
+    _seconds("store.busy_s", 10, 0, 600, "How long a call waits for the write lock before it gives up."),
+    _seconds("store.read_s", 5, 0.01, 600, "A read that takes longer is cut off."),
+    _seconds("poll.s", 1.0, 0.01, 3600, "The slow poll beneath the bell: a lost ring costs at most this."),
+    _seconds("mesh.heartbeat_s", 15, 0.1, 3600, "How often a resident session says that it is there."),
+    _seconds("mesh.lease_s", 60, 1, YEAR_S, "Heartbeat lease of a session whose process cannot be looked at."),
+    _seconds("mesh.active_s", 30, 1, YEAR_S, "Activity younger than this is shown as active."),
+    _seconds("mesh.idle_s", 300, 1, YEAR_S, "Activity younger than this is shown as idle, older without work as away."),
+    _seconds("mesh.stuck_s", 900, 1, YEAR_S, "With work and without activity for this long: stuck.", "stuckThreshold"),
+    _seconds("mesh.recent_s", 600, 1, YEAR_S, "The window of activity that the automatic status calls recent."),
+    _switch("mesh.auto_status", True, "Make a status message from what a session does.", "autoStatus"),
+    _switch("mesh.auto_join", False, "Join when a session starts.", "autoRegister"),
+    _list("mesh.auto_join_paths", [], "Patterns of folders in which a session joins by itself.", "autoRegisterPaths"),
+    _switch("mesh.scope_to_folder", False, "Show only agents in the same folder.", "scopeToFolder"),
+    _choice("names.theme", "default", "default nature space minimal custom",
+            "Word list that generated names are made from; custom takes names.words.", "nameTheme"),
+    _list("names.words", [], "The words of the custom theme."),
+    _count("feed.limit", 50, "events", 1, 10_000, "Events that `rook feed` shows.", "feedRetention"),
+    _switch("feed.crew_events", True, "Show events of plans and tasks in the feed.", "crewEventsInFeed"),
+    _switch("top.auto_open", True, "Open the overview while a crew works.", "autoOverlay"),
+    _count("mail.body_limit", 1_048_576, "bytes", 1, 1 << 30, "Longest body of a message."),
+    _choice("mail.coordination", "unlimited", "none minimal moderate chatty unlimited",
+            "How many messages a session may send: 0, 2, 5, 10 or any number."),
+    _count("mail.inbox_limit", 20, "messages", 1, 1_000, "Messages that `rook inbox` shows."),
+    _count("mail.context_full", 5, "messages", 0, 1_000, "Messages that prompt context gives in full."),
+    _count("mail.context_characters", 500, "characters", 1, 1_000_000, "Where a body in prompt context is cut."),
+    _choice("mail.context_priority", "high", "low normal high urgent",
+            "Lowest priority that prompt context gives in full; the rest is counted."),
+    _seconds("tasks.ttl_s", 300, 1, YEAR_S, "Lease that a claim gives when none is asked for."),
+    _seconds("tasks.ttl_low_s", 1, 0.001, YEAR_S, "The shortest lease that may be asked for."),
+    _seconds("tasks.ttl_high_s", 86_400, 1, YEAR_S, "The longest lease that may be asked for."),
+    _count("tasks.attempts", 5, "attempts", 1, 1_000, "So many setbacks block a task, and its owner is asked."),
+    _switch("guard.strict", False, "Only what a lease of yours covers may be written."),
+    _count("artifacts.limit", 4_194_304, "bytes", 1, 1 << 30, "Largest artifact that is taken."),
+    _seconds("artifacts.orphan_s", 3600, 60, YEAR_S, "A file that no artifact names is removed when it is this old."),
+    _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
+    _count("daemon.body_limit", 8_388_608, "bytes", 1024, 1 << 30, "Longest request the daemon reads."),
+    _seconds("daemon.sweep_s", 2, 0.05, 3600, "How often the daemon looks for what expired."),
+    *_limit("budget.", "the team"),
+    *_limit("budget.agent_", "an agent without a limit of its own"),
+    *_limit("budget.task_", "a task without a limit of its own"),
+    _switch("budget.hard_limit", True, "A limit that is spent refuses claims and sends; otherwise it is only told."),
+    _count("budget.warn_percent", 80, "percent", 1, 100, "The leader is told when so much of a hard limit is used."),
+    Setting("budget.currency", "str", "USD", "", "The currency of prices and costs."),
+    Setting("prices", "table", {}, "", "Models by price of a million tokens: model = { input = 3, output = 15 }."),
+    _count("log.bytes", 1_048_576, "bytes", 1024, 1 << 30, "A log file that grew to this is put aside."),
+    _count("log.files", 5, "files", 1, 100, "Log files that were put aside and are kept."),
+    _switch("log.requests", False, "Log every request: method, route, status and time, never its path or query."),
+    _count("retention.archive_days", 30, "days", 0, 36_500, "Archived mail is kept this long."),
+    _count("retention.days", 30, "days", 0, 36_500, "Events are kept at least this long."),
+    _count("retention.events", 100_000, "events", 0, 1 << 40, "The newest events of a team that are kept at any age."),
+    _seconds(
+        "retention.keys_s", 86_400, 1, YEAR_S, "A repeat under its idempotency key gets the same answer this long."
+    ),
+    Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
+    _list("group_folders", ["swarms/{group}/agents"],
+          "Folders whose Markdown files name a group's members; {group} stands for the group."),
+    Setting("agents", "table", {}, "", 'Agents known before they join: name = { role = "...", model = "..." }.'),
+    Setting("templates", "table", {}, "", "Forms for handoffs: name = { help, needs, presets, tags }."),
+)  # fmt: skip
+
+# What an entry of a table setting is: a kind, or its own keys with their kinds.
+ENTRIES: dict[str, str | dict[str, str]] = {
+    "groups": "list",
+    "agents": {"role": "str", "model": "str"},
+    "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
+    "prices": {"input": "price", "output": "price"},
+}

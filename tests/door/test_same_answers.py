@@ -1,0 +1,172 @@
+"""The same commands in two homes, one with a daemon and one without: stdout, stderr and exit codes are equal.
+
+Ids and times differ from one run to the next, so each is replaced: an id by the order in which it was first seen.
+"""
+
+import json
+import os
+import re
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pytest
+
+from rookery import door
+from rookery.front.cli.call import Call, Reply
+from rookery.front.cli.router import COMMANDS, run
+from rookery.runtime import places
+from tests.support.doors import environment, running
+from tests.support.fastdoor import ask
+
+
+class Step(NamedTuple):
+    line: str
+    stdin: bytes = b""
+    saved: str = ""  # the id in its answer, for later steps: `{name}`
+    environ: Mapping[str, str] = MappingProxyType({})
+    width: int = 100
+    terminal: bool = False
+
+
+ADA, BOB = "--as ada", "--as bob"
+STEPS = (
+    # the mesh
+    Step("join ada --json"), Step("join bob"), Step("join ada"), Step("join user"), Step("join no/pe/x"), Step("who"),
+    Step("who --json"), Step("who", terminal=True), Step("who", width=40), Step("whois ada"), Step("whois nobody"),
+    Step(f"{ADA} status busy --json"), Step(f"{ADA} status"), Step("status"), Step("join carl --auto"),
+    Step("join carl", environ={"ROOK_AGENT": "dora"}), Step("join dora"), Step("--as dora rename dana"),
+    Step("--as dora inbox"), Step("--as dana leave"), Step("--as dana leave --json"),
+    # mail
+    Step(f"{ADA} send bob -s hello -m - --json", b"a body\nof two lines \xc3\xa9\n", "first"),
+    Step(f"{ADA} send bob -s hello -m -", b"no \xff text"), Step(f"{ADA} send bob -s empty -m -"),
+    Step(f"{ADA} send bob user -s both -p urgent --tag a --payload " + '{"n":1} --json', saved="second"),
+    Step(f"{ADA} send nobody -s x"), Step(f"{ADA} send nobody -s x --json"), Step("send"), Step("send bob"),
+    Step(f"{ADA} send bob -s x --payload [1]"), Step(f"{ADA} send bob -s x --attach nowhere.txt"),
+    Step(f"{ADA} send bob -s x --expires yesterday"), Step(f"{BOB} inbox"), Step(f"{BOB} inbox --json"),
+    Step(f"{BOB} inbox", terminal=True, width=70), Step(f"{BOB} inbox -n 0"), Step("inbox"), Step("--as nobody inbox"),
+    Step("inbox", environ={"ROOK_AGENT": ""}),
+    Step(f"{BOB} inbox --json", environ={"ROOK_MAIL_INBOX_LIMIT": "1"}), Step("inbox", environ={"ROOK_AGENT": "bob"}),
+    Step(f"{BOB} inbox", environ={"ROOK_MAIL_INBX_LIMIT": "1"}), Step(f"{BOB} read {{first}}"),
+    Step(f"{BOB} read {{second}} --json"), Step("read MSG-nothing"), Step(f"{BOB} reply {{first}} -m - --json", b"yes"),
+    Step(f"{BOB} ack {{first}} {{second}}"), Step(f"{BOB} ack {{first}} --json"), Step("thread {first}"),
+    Step("thread {first} --json"), Step("receipts {first}"), Step("receipts {first} --json"), Step("search hello"),
+    Step("search hello --json"), Step("search nothing-like-it"), Step(f"{BOB} archive {{first}}"),
+    Step(f"{ADA} broadcast -s all -m hands"), Step(f"{ADA} broadcast --group none -s all"),
+    Step(f"{ADA} handoff bob -s yours --done design --json"), Step(f"{ADA} escalate stuck -m help"),
+    Step("escalate --list"), Step("escalate --list --json"), Step("escalate"),
+    # tasks and plans
+    Step("task add Parse -m - -p high --file src/io/ --json", b"all of it", "task"),
+    Step("task add Write --dep {task}"),
+    Step("task list"), Step("task list --json"), Step("task show {task}"), Step("task show nothing"), Step("task"),
+    Step(f"{ADA} task claim {{task}} --json"), Step(f"{BOB} task claim {{task}}"), Step(f"{ADA} task renew {{task}}"),
+    Step(f"{ADA} task progress {{task}} -m half"), Step(f"{ADA} task release {{task}} -m later"),
+    Step("task assign {task} bob"), Step(f"{ADA} task claim {{task}} --json"), Step(f"{BOB} task claim --next"),
+    Step(f"{BOB} task block {{task}} -m -", b"no key"), Step("task unblock {task}"), Step(f"{BOB} task claim {{task}}"),
+    Step(f"{BOB} task fail {{task}} -m broken"), Step("task reset {task}"), Step(f"{BOB} task claim {{task}}"),
+    Step(f"{BOB} task done {{task}} -m green --commit abc --json"), Step(f"{ADA} task review {{task}} SHIP -m fine"),
+    Step("task add Other --json", saved="other"), Step("task revise {other} --title Another"),
+    Step("task split {other} one two"), Step("task cancel {other} -m no"), Step("task delete {other}"),
+    Step(f"{ADA} task claim T-1 --spec docs/spec.md"), Step("task claims"), Step("task claims --json"),
+    Step("plan new Ship --json", saved="plan"), Step("plan list"), Step("plan show {plan}"), Step("plan graph {plan}"),
+    Step("plan cancel {plan}"), Step("plan nothing"),
+    # discussions, paths, shared outputs
+    Step(f"{ADA} thread new Talk --with bob -m hi --json", saved="talk"), Step("thread list"),
+    Step(f"{BOB} thread post {{talk}} -m -", b"more of it"), Step("thread tail {talk}"),
+    Step("thread tail {talk} --json"), Step("thread search more"), Step("thread link {talk} {task}"),
+    Step("thread tail nothing"),
+    Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
+    Step("artifacts show nothing"), Step("artifacts --json"),
+    # the team, its tokens and its budget
+    Step("team show"), Step("team show --json"), Step("token list"), Step("token new"),
+    Step("token new --agent no/pe/x"),
+    Step("token revoke token-0009"), Step("token list --json"), Step("budget"), Step("budget", terminal=True),
+    Step("budget set --max-tokens 1000 --json"), Step("budget set --max-tokens few"),
+    Step(f"{ADA} budget report -i 900 -o 50 --json"), Step(f"{ADA} budget report -i 100"), Step("budget --json"),
+    Step(f"{ADA} send bob -s over"), Step("budget set --unset maxTokens"),
+    # the log, and the rest
+    Step("feed"), Step("feed -n 3 --json"), Step("feed --type comit"), Step("events --json"), Step("events -n 2"),
+    Step("health"), Step("health --json"), Step("stats"), Step("stats --json"), Step("config"), Step("config mail"),
+    Step("config mail.stuk"), Step("config mesh --json", environ={"ROOK_MESH_IDLE_S": "42"}), Step(""), Step("help"),
+    Step("help send"), Step("send --help"), Step("send --help", width=50), Step("--version"), Step("sned"),
+    Step("help sned"), Step("--team"), Step("--team no/team who"), Step("--team other who --json"),
+    Step("inbox --nope"),
+    Step("who", environ={"ROOK_TEAM": ""}),
+)  # fmt: skip
+
+
+class Side:
+    """A home of its own, and how commands are run there."""
+
+    def __init__(self, folder: Path, through_door: bool) -> None:
+        self._folder = folder
+        self._through_door = through_door
+        self._team = places.find(cwd=str(folder), environ={"HOME": str(folder)}).team
+        self._known: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
+
+    def take(self, step: Step) -> tuple[int, str, str]:
+        argv = [word.format(**self._known) if not word.startswith(('{"', "[")) else word for word in step.line.split()]
+        environ = {**environment(self._folder), "ROOK_TEAM": "crew", "ROOK_AGENT": "user", **dict(step.environ)}
+        reply = self._asked(argv, environ, step) if self._through_door else self._run(argv, environ, step)
+        if step.saved:
+            self._known[step.saved] = json.loads(reply.out)["id"]
+        return reply.code, self._plain(reply.out), self._plain(reply.err)
+
+    def _asked(self, argv: list[str], environ: dict[str, str], step: Step) -> Reply:
+        reply = ask(environ, self._folder, *argv, stdin=lambda: step.stdin, width=step.width, terminal=step.terminal)
+        assert reply is not None, "it did not go through the door"
+        return reply
+
+    def _run(self, argv: list[str], environ: dict[str, str], step: Step) -> Reply:
+        def stdin() -> str:
+            return step.stdin.decode("utf-8", "surrogateescape")
+
+        return run(Call(argv, str(self._folder), environ, stdin, _no_stream, step.width, step.terminal, os.getpid()))
+
+    def _plain(self, text: str) -> str:
+        text = text.replace(str(self._folder), "@").replace(self._team, "<team>")
+        text = re.sub(r"\b([A-Za-z]+)-(?=[0-9a-z]*\d)[0-9a-z]{12}\b", self._number, text)
+        text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z", "<time>", text)
+        text = re.sub(r"\d\d-\d\d \d\d:\d\dZ|\d\d:\d\d:\d\dZ?", "<time>", text)
+        return re.sub(r'(_ago_s": )\d+', r"\1<seconds>", text)
+
+    def _number(self, found: "re.Match[str]") -> str:
+        return self._seen.setdefault(found[0], f"{found[1]}-{len(self._seen)}")
+
+
+def _no_stream(_text: str) -> None:
+    raise AssertionError("nothing here follows")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Generator[list[tuple[Any, Any]]]:
+    """What both sides said, step by step."""
+    folder = tmp_path_factory.mktemp("sides")
+    (folder / "b").mkdir()
+    with running(folder / "a"):
+        sides = Side(folder / "a", True), Side(folder / "b", False)
+        yield [(sides[0].take(step), sides[1].take(step)) for step in STEPS]
+
+
+@pytest.mark.parametrize("n", range(len(STEPS)), ids=[f"{n} {step.line}" for n, step in enumerate(STEPS)])
+def test_same_answer(answers: list[tuple[Any, Any]], n: int):
+    through, alone = answers[n]
+    assert through == alone
+    assert through[1] or through[2] or STEPS[n].line.endswith("--auto"), "it says something"
+
+
+def test_every_command_that_may_go_through_is_among_them(answers: list[tuple[Any, Any]]):
+    """So that a command added later is compared too, or named as one that runs alone."""
+    tried = {" ".join(door._command(step.line.split())[:length]) for step in STEPS for length in (1, 2)}
+    assert {command.name for command in COMMANDS if not door.runs_alone(command.name.split())} <= tried
+    codes = [through[0] for through, _ in answers]
+    assert {0, 1, 2} <= set(codes)
+    assert codes.count(0) > len(codes) // 2
+
+
+def test_a_difference_would_be_seen(answers: list[tuple[Any, Any]]):
+    """The replacement of ids and times leaves something to compare."""
+    said = [through for through, _ in answers]
+    assert len({json.dumps(one) for one in said}) > len(said) * 0.9

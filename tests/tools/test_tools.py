@@ -1,0 +1,63 @@
+"""The tools a model is given: few, small, drawn from the table of verbs."""
+
+import json
+
+import pytest
+
+from rookery.core import errors
+from rookery.front.mcp import tools
+from rookery.front.mcp.news import INBOX, TASKS, WHO, touched
+from rookery.service import verbs
+
+LIMIT_BYTES = 9_500
+LIMIT_TOOLS = 14
+
+
+def told() -> list[dict[str, object]]:
+    return [
+        {"name": tool.name, "description": tool.help, "inputSchema": tools.schema(tool.name)} for tool in tools.TABLE
+    ]
+
+
+def test_an_agent_can_afford_them() -> None:
+    assert len(tools.TABLE) <= LIMIT_TOOLS
+    assert len(json.dumps(told(), separators=(",", ":"))) <= LIMIT_BYTES
+
+
+@pytest.mark.parametrize("tool", tools.TABLE, ids=lambda tool: tool.name)
+def test_every_argument_is_one_of_its_verb_or_explained(tool: tools.Tool) -> None:
+    known = {parameter.name for parameter in verbs.parameters(verbs.find(tool.verb).load())}
+    assert set(tool.takes) <= known | set(tool.says)
+    assert {*tool.needs, *tool.spare, *tool.says} <= set(tool.takes)
+    shape = tools.schema(tool.name)
+    assert all(each["description"] for each in shape["properties"].values())
+    assert set(shape.get("required", ())) <= set(shape["properties"])
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "says"),
+    [
+        ("nope", {}, "There is no tool 'nope'."),
+        ("send", {"form": "x"}, "send takes no 'form'."),
+        ("ack", {}, "ack needs ids."),
+        ("done", {"summary": None}, "done needs summary."),
+    ],
+)
+def test_a_wrong_call_is_refused_before_it_reaches_anyone(name: str, args: dict[str, object], says: str) -> None:
+    with pytest.raises(errors.RookError, match=says.replace(".", r"\.")):
+        tools.call(None, name, args)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "changed"),
+    [
+        (["message"], {INBOX}),
+        (["mail.read", "escalation.closed"], {INBOX}),
+        (["task.start", "plan.done"], {TASKS}),
+        (["join", "leave", "status"], {WHO}),
+        (["swept", "commit"], set()),
+        ([], set()),
+    ],
+)
+def test_what_changed(kinds: list[str], changed: set[str]) -> None:
+    assert touched({"type": kind} for kind in kinds) == changed

@@ -1,0 +1,105 @@
+"""What a token looks like, when it is over, and what the table of verbs lets it do."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.core import tokens
+from rookery.core.caller import Grant
+from rookery.core.tokens import Kind
+from rookery.service.verbs import TABLE, Verb, parameters
+
+CHANCES = st.integers(0, (1 << tokens.CHANCE_BITS) - 1)
+ADA = Grant("crew", "token-0001", False, 1, "ada")
+EYES = Grant("crew", "token-0002", True)
+
+
+@given(CHANCES, CHANCES, st.sampled_from(Kind))
+def test_different_chance_gives_different_text(one: int, other: int, kind: Kind):
+    first, second = tokens.written(kind, one), tokens.written(kind, other)
+    assert (first == second) == (one == other)
+    assert tokens.is_token(first)
+    assert first.startswith(f"rook{kind}_")
+    assert (tokens.digest(first) == tokens.digest(second)) == (one == other)
+
+
+def test_all_of_the_chance_is_in_the_text():
+    texts = {tokens.written(Kind.AGENT, 1 << bit) for bit in range(tokens.CHANCE_BITS)}
+    assert len(texts) == tokens.CHANCE_BITS
+
+
+@given(st.text(max_size=80))
+def test_other_text_is_no_token(text: str):
+    assert not tokens.is_token(text)
+
+
+@pytest.mark.parametrize("change", [
+    lambda good: good[:-1], lambda good: f"{good}0", lambda good: good.upper(), lambda good: good.replace("_", "-"),
+    lambda good: f"{good[:-1]}u", lambda good: f"{good[:-1]}\u00e9", lambda good: good.removeprefix("rook"),
+])  # fmt: skip
+def test_a_token_with_something_wrong_is_none(change):
+    good = tokens.written(Kind.AGENT, 12345)
+    assert tokens.is_token(good)
+    assert not tokens.is_token(change(good))
+
+
+def test_the_digest_is_a_plain_sha256():
+    assert tokens.digest("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.mark.parametrize(("revoked", "expires", "code"), [
+    (None, None, None), (None, 11, None), (None, 10, "TOKEN_EXPIRED"), (None, 9, "TOKEN_EXPIRED"),
+    (5, None, "TOKEN_REVOKED"), (5, 11, "TOKEN_REVOKED"), (5, 9, "TOKEN_REVOKED"),
+])  # fmt: skip
+def test_when_a_token_is_over(revoked: int | None, expires: int | None, code: str | None):
+    over = tokens.ended("token-0001", revoked_at=revoked, expires_at=expires, now=10)
+    assert (over.code if over else None) == code
+    if over:
+        assert (over.http_status, bool(over.hint)) == (401, True)
+
+
+# -- the table of verbs ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=TABLE, ids=lambda verb: verb.name)
+def verb(request: pytest.FixtureRequest) -> Verb:
+    return request.param
+
+
+def refusal(grant: Grant, verb: Verb):
+    return tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
+
+
+def test_every_verb_is_classified(verb: Verb):
+    assert isinstance(verb.writes, bool)
+    assert verb.who in ("anyone", "agent", "leader", "person")
+    known = {p.name: p.type for p in parameters(verb.load())}
+    assert not verb.acts_as or known[verb.acts_as] is str
+    assert not (verb.secret and "key" in known), "what is remembered under a key is stored"
+
+
+def test_a_reader_calls_what_only_reads(verb: Verb):
+    refused = refusal(EYES, verb)
+    if verb.writes:
+        assert refused is not None
+        assert (refused.code, refused.http_status) == ("READ_ONLY_TOKEN", 403)
+    else:
+        assert (refused is None) == (verb.by_token and verb.who in ("anyone", "agent"))
+
+
+def test_an_agents_token_is_refused_what_no_token_may(verb: Verb):
+    refused = refusal(ADA, verb)
+    assert (refused is None) == verb.by_token
+    if refused:
+        assert (refused.code, refused.http_status, bool(refused.hint)) == ("NOT_YOURS", 403, True)
+
+
+def test_the_verbs_that_are_not_for_everyone():
+    """Pinned: whoever adds to these, or takes away, does it on purpose."""
+    assert [verb.name for verb in TABLE if not verb.by_token] == [
+        "team.new", "team.set", "token.new", "token.list", "token.revoke"
+    ]  # fmt: skip
+    assert [verb.name for verb in TABLE if verb.who == "leader"] == ["token.new", "token.list", "token.revoke"]
+    assert [verb.name for verb in TABLE if verb.who == "person"] == ["export_mail", "import_mail"]
+    assert {verb.name: verb.acts_as for verb in TABLE if verb.acts_as} == {"join": "name"}
+    assert [verb.name for verb in TABLE if verb.secret] == ["token.new"]
