@@ -19,46 +19,35 @@ def hooked(tmp_path: Path, program: Program) -> Stage:
     return stage
 
 
-def test_a_denied_edit_does_not_happen_and_the_model_is_told_why(program: Program, tmp_path: Path) -> None:
+def test_what_is_denied_does_not_happen_and_the_model_is_told_why(program: Program, tmp_path: Path) -> None:
+    """Edits and commands alike, and the same hook lets the others through."""
     stage = hooked(tmp_path, program)
     stage.rules(deny=("held.txt", REASON))
     held, free = stage.project / "held.txt", stage.project / "free.txt"
     held.write_text("as it was\n")
-    run = stage.play([program.edit(held, "as it was", "spoilt"), program.write(free, "mine\n"), say("done")])
+    moves = [
+        program.edit(held, "as it was", "spoilt"),
+        program.write(free, "mine\n"),
+        program.bash("echo spoilt > held.txt"),
+        program.bash("echo mine > other.txt"),
+    ]
+    run = stage.play([*moves, say("done")])
     assert held.read_text() == "as it was\n"
-    assert free.read_text() == "mine\n"  # the same hook lets the other one through
-    assert REASON in run.results[0]
-    assert REASON not in run.results[1]
+    assert free.read_text() == (stage.project / "other.txt").read_text() == "mine\n"
+    assert [REASON in result for result in run.results] == [True, False, True, False]
 
 
-def test_a_denied_command_does_not_run(program: Program, tmp_path: Path) -> None:
+def test_what_hooks_add_reaches_the_model_where_it_belongs(program: Program, tmp_path: Path) -> None:
+    """A greeting before its first word, mail after a tool call in the same turn, and an end that is held once."""
+    greeting, mail, hold = "You are rook-3 of the north tower.", "Mail from wren: the roof leaks.", "Not yet: mend it."
     stage = hooked(tmp_path, program)
-    stage.rules(deny=("held.txt", REASON))
-    run = stage.play([program.bash("echo spoilt > held.txt"), program.bash("echo mine > free.txt"), say("done")])
-    assert not (stage.project / "held.txt").exists()
-    assert (stage.project / "free.txt").read_text() == "mine\n"
-    assert REASON in run.results[0]
-
-
-def test_context_after_a_tool_call_reaches_the_model_in_the_same_turn(program: Program, tmp_path: Path) -> None:
-    stage = hooked(tmp_path, program)
-    stage.rules(context="Mail from wren: the roof leaks.")
-    run = stage.play([program.bash("echo one"), say("done")])
-    assert not any("the roof leaks" in said for said in run.asked[0].texts)
-    assert run.told("Mail from wren: the roof leaks.")
-
-
-def test_a_greeting_reaches_the_model_before_its_first_word(program: Program, tmp_path: Path) -> None:
-    stage = hooked(tmp_path, program)
-    stage.rules(greeting="You are rook-3 of the north tower.")
-    run = stage.play([say("hello")])
-    assert run.told("You are rook-3 of the north tower.")
-
-
-def test_a_held_stop_keeps_the_agent_going_once(program: Program, tmp_path: Path) -> None:
-    stage = hooked(tmp_path, program)
-    stage.rules(hold="Not yet: read the mail from wren.")
-    run = stage.play([say("I am done."), program.bash("echo read > mail.txt"), say("Now I am.")])
-    assert (stage.project / "mail.txt").read_text() == "read\n"
-    assert run.told("Not yet: read the mail from wren.")
+    stage.rules(greeting=greeting, context=mail, hold=hold)
+    run = stage.play(
+        [program.bash("echo one"), say("I am done."), program.bash("echo two > deed.txt"), say("Now I am.")]
+    )
+    heard = ["\n".join(asked.results + asked.texts) for asked in run.asked]
+    assert [greeting in said for said in heard] == [True, True, True, True]
+    assert [mail in said for said in heard] == [False, True, True, True]
+    assert [hold in said for said in heard] == [False, False, True, True]
+    assert (stage.project / "deed.txt").read_text() == "two\n"
     assert len(run.given("stop")) == 2

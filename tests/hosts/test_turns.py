@@ -11,13 +11,6 @@ from tests.hosts.stage import Stage
 pytestmark = [pytest.mark.hosts, pytest.mark.parametrize("program", ALL.values(), ids=ALL)]
 
 
-def test_a_plain_turn(program: Program, tmp_path: Path) -> None:
-    run = Stage(tmp_path, program).play([say("The rooks are in the elm.")], "Where are the rooks?")
-    assert "The rooks are in the elm." in run.stdout
-    assert run.told("Where are the rooks?")
-    assert not run.left_behind
-
-
 def test_the_tools_do_what_the_script_says(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SECRET_OF_THE_CALLER", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GITHUB_TOKEN", "HTTP_PROXY"):
         monkeypatch.setenv(name, "canary-9e1f")
@@ -28,9 +21,12 @@ def test_the_tools_do_what_the_script_says(program: Program, tmp_path: Path, mon
         program.edit(nest, "three eggs", "four eggs"),
         program.bash("cp nest.txt copy.txt && env > env.txt && echo copied with care"),
         expect("copied with care"),
-        say("done"),
+        say("The rooks are in the elm."),
     ]
-    run = stage.play(moves)
+    run = stage.play(moves, "Where are the rooks?")
+    assert run.told("Where are the rooks?")
+    assert "The rooks are in the elm." in run.stdout
+    assert not run.left_behind
     assert nest.read_text() == "four eggs\n"
     assert (stage.project / "copy.txt").read_text() == "four eggs\n"
     assert len(run.results) == 3
