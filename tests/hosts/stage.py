@@ -46,6 +46,11 @@ class Run(NamedTuple):
         return [view for view in views if view.tools]
 
     @property
+    def heard(self) -> list[str]:
+        """Everything the model was told, request by request: each holds what the one before it held."""
+        return ["\n".join(asked.results + asked.texts) for asked in self.asked]
+
+    @property
     def results(self) -> list[str]:
         """What the tools answered, as the last request tells it."""
         return self.asked[-1].results
@@ -72,16 +77,19 @@ class Run(NamedTuple):
 
 
 class Stage:
-    def __init__(self, base: Path, program: Program) -> None:
+    def __init__(self, base: Path, program: Program, project: Path | None = None) -> None:
+        """In a repository of its own, or in a given one that others work in too."""
         self.program = program
         self.home = base / "agent-home"
-        self.project = base / "project"
+        self.project = project or base / "project"
         self.folder = base / "rig"
         self._temp = base / "temp"
-        for folder in (self.home, self.project, self.folder, self._temp):
-            folder.mkdir()
+        for folder in (self.home, self.folder, self._temp):
+            folder.mkdir(parents=True)
         self.place = Place(self.home, self.project, self.folder, sys.executable)
-        subprocess.run(["git", "init", "--quiet"], cwd=self.project, env={"PATH": os.defpath}, check=True)
+        if project is None:
+            self.project.mkdir()
+            subprocess.run(["git", "init", "--quiet"], cwd=self.project, env={"PATH": os.defpath}, check=True)
         self.rules()
         program.settle(self.place)
 
@@ -91,8 +99,13 @@ class Stage:
         rules = {"greeting": greeting, "deny": denied, "context": context, "hold": hold}
         (self.folder / "rules.json").write_text(json.dumps(rules))
 
-    def play(self, moves: Sequence[Move], prompt: str = "Do what the script says.") -> Run:
-        run = self.start(self.program.command(prompt), moves, self.program.environment())
+    def play(
+        self,
+        moves: Sequence[Move],
+        prompt: str = "Do what the script says.",
+        environ: Mapping[str, str] | None = None,
+    ) -> Run:
+        run = self.start(self.program.command(prompt), moves, self.program.environment() | dict(environ or {}))
         if complaint := run.complaint():
             raise AssertionError(
                 f"{self.program.name}: {complaint}. All of it is in {self.folder}.\n"

@@ -45,9 +45,8 @@ def test_what_hooks_add_reaches_the_model_where_it_belongs(program: Program, tmp
     run = stage.play(
         [program.bash("echo one"), say("I am done."), program.bash("echo two > deed.txt"), say("Now I am.")]
     )
-    heard = ["\n".join(asked.results + asked.texts) for asked in run.asked]
-    assert [greeting in said for said in heard] == [True, True, True, True]
-    assert [mail in said for said in heard] == [False, True, True, True]
-    assert [hold in said for said in heard] == [False, False, True, True]
+    assert [greeting in said for said in run.heard] == [True, True, True, True]
+    assert [mail in said for said in run.heard] == [False, True, True, True]
+    assert [hold in said for said in run.heard] == [False, False, True, True]
     assert (stage.project / "deed.txt").read_text() == "two\n"
     assert len(run.given("stop")) == 2

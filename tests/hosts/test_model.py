@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.model.script import OVER, Asked, Move, call, call_with_text, expect, next_move, say
+from tests.hosts.model.script import OVER, Answer, Asked, Move, call, call_with_text, expect, meanwhile, next_move, say
 from tests.hosts.model.server import Model
 
 SCRIPT = [call("knock", times=3), expect("a rook"), say("The door is open.")]
@@ -180,10 +180,29 @@ def test_free_text_and_namespaces_on_the_wire_that_has_them(tmp_path: Path) -> N
         assert client.item(asking(client.path, client.body))["namespace"] == "mcp__rig"
 
 
+def test_what_happens_meanwhile_happens_once_and_before_the_answer(tmp_path: Path) -> None:
+    note = meanwhile(["sh", "-c", "echo $WHO >> news"], {"WHO": "wren"}, str(tmp_path))
+    with model(tmp_path, [SCRIPT[0], note, say("done")]) as asking:
+        client = Chat()
+        client.called(asking(client.path, client.body))
+        asking(client.path, {key: value for key, value in client.body.items() if key != "tools"})  # for a title
+        assert not (tmp_path / "news").exists()
+        for _ in range(2):
+            assert client.heard(asking(client.path, client.body)) == "done"
+            assert (tmp_path / "news").read_text() == "wren\n"
+
+
+def test_what_fails_meanwhile_is_told(tmp_path: Path) -> None:
+    with model(tmp_path, [meanwhile(["sh", "-c", "echo no; exit 3"], {}, str(tmp_path)), say("done")]) as asking:
+        client = Chat()
+        assert "failed: no" in client.heard(asking(client.path, client.body))
+    assert "failed: no" in json.loads((tmp_path / "log.jsonl").read_text())["answer"]["unmet"]
+
+
 def test_the_script_stops_where_it_is_not_followed() -> None:
     asked = Asked(turns=1, tools=["knock"], results=["nobody"], texts=[])
     stopped = next_move(SCRIPT, asked)
     assert stopped.unmet == "a rook"
     assert "I was not told" in stopped.move["say"]
     assert next_move(SCRIPT, asked._replace(results=["a rook"])).unmet == ""
-    assert next_move(SCRIPT, asked._replace(turns=2)) == (say(OVER), "", True)
+    assert next_move(SCRIPT, asked._replace(turns=2)) == Answer(say(OVER), over=True)

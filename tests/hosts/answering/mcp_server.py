@@ -1,9 +1,11 @@
 """The rig's own MCP server: one tool, `knock`, over JSON-RPC lines on standard input and output.
 
-`mcp_server.py FOLDER` writes down every line it is sent, so that a test knows which protocol a program speaks.
+`mcp_server.py FOLDER` writes down its environment and every line it is sent, so that a test knows what a program gives
+its servers and which protocol it speaks.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ KNOCK = {
 
 
 def main(folder: Path) -> None:
+    (folder / "mcp-environ.json").write_text(json.dumps(dict(os.environ)))
     for line in sys.stdin:
         message = json.loads(line)
         with (folder / "mcp.jsonl").open("a") as log:

@@ -6,9 +6,10 @@ A move is a JSON object, because it travels to the server's process:
     {"call": TOOL, "args": {...}}       it asks for a tool; "namespace" says where, on a wire that has those
     {"call": TOOL, "text": TEXT}        it asks for a tool that takes free text instead of JSON
     {"expect": TEXT}                    before the next move: by then the program must have told the model this
+    {"meanwhile": COMMAND, "env", "cwd"}   before the next move: while the model thinks, this is run to its end, once
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 OVER = "(the script is over)"
@@ -31,6 +32,7 @@ class Answer(NamedTuple):
     move: Move
     unmet: str = ""
     over: bool = False
+    meanwhile: Sequence[Move] = ()
 
 
 def say(text: str) -> Move:
@@ -49,24 +51,30 @@ def expect(text: str) -> Move:
     return {"expect": text}
 
 
+def meanwhile(command: Sequence[str], env: Mapping[str, str], cwd: str) -> Move:
+    return {"meanwhile": list(command), "env": dict(env), "cwd": cwd}
+
+
 def next_move(moves: Sequence[Move], asked: Asked) -> Answer:
     if not asked.tools:
         return Answer(say("ok"))
     turns = 0
-    wanted: list[str] = []
+    before: list[Move] = []
     for move in moves:
-        if "expect" in move:
-            wanted.append(move["expect"])
+        if "expect" in move or "meanwhile" in move:
+            before.append(move)
         elif turns == asked.turns:
-            return checked(move, wanted, asked)
+            return checked(move, before, asked)
         else:
             turns += 1
-            wanted = []
+            before = []
     return Answer(say(OVER), over=True)
 
 
-def checked(move: Move, wanted: list[str], asked: Asked) -> Answer:
+def checked(move: Move, before: Sequence[Move], asked: Asked) -> Answer:
     """The move, or the end of the turn where the program has not sent what the script waits for."""
     sent = "\n".join(asked.results + asked.texts)
-    missing = next((text for text in wanted if text not in sent), "")
-    return Answer(say(f"I was not told: {missing}"), unmet=missing) if missing else Answer(move)
+    missing = next((each["expect"] for each in before if "expect" in each and each["expect"] not in sent), "")
+    if missing:
+        return Answer(say(f"I was not told: {missing}"), unmet=missing)
+    return Answer(move, meanwhile=[each for each in before if "meanwhile" in each])

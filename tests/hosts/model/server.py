@@ -6,6 +6,7 @@ is found.
 """
 
 import json
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,9 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import anthropic, chat, gemini, responses
-from .script import Move, next_move
+from .script import Answer, Move, next_move, say
 
 WIRES = (anthropic, responses, gemini, chat)
+MEANWHILE_S = 60.0
 
 
 class Model(ThreadingHTTPServer):
@@ -30,6 +32,8 @@ class Model(ThreadingHTTPServer):
         self._moves: list[Move] = json.loads(script.read_text())
         self._log = log
         self._lock = threading.Lock()
+        self._life = threading.Lock()
+        self._lived: set[int] = set()
         self._count = 0
 
     def handle_request_body(self, path: str, body: dict[str, Any]) -> tuple[int, str, Iterator[bytes]]:
@@ -38,15 +42,33 @@ class Model(ThreadingHTTPServer):
             self._write_down({"path": path, "body": body, "status": 404})
             return 404, "application/json", iter([b'{"error": {"message": "the scripted model has no such path"}}'])
         asked = wire.read(body)
-        chosen = next_move(self._moves, asked)
+        chosen = self._live_through(asked.turns, next_move(self._moves, asked))
         count = self._write_down({"path": path, "body": body, "asked": asked._asdict(), "answer": chosen._asdict()})
         return 200, *wire.answer(path, body, chosen.move, f"{count:04}")
+
+    def _live_through(self, turns: int, chosen: Answer) -> Answer:
+        """What happens meanwhile happens once, however often the program asks."""
+        with self._life:
+            if turns not in self._lived and chosen.meanwhile:
+                self._lived.add(turns)
+                if said := next(filter(None, map(failure, chosen.meanwhile)), ""):
+                    return Answer(say(said), unmet=said)
+        return chosen
 
     def _write_down(self, line: dict[str, Any]) -> int:
         with self._lock, self._log.open("a") as log:
             self._count += 1
             log.write(json.dumps(line) + "\n")
             return self._count
+
+
+def failure(happening: Move) -> str:
+    command, told = happening["meanwhile"], {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    try:
+        done = subprocess.run(command, env=happening["env"], cwd=happening["cwd"], timeout=MEANWHILE_S, **told)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{command} failed: {error}"
+    return f"{command} failed: {done.stdout}{done.stderr}" if done.returncode else ""
 
 
 class Turn(BaseHTTPRequestHandler):

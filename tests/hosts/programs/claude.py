@@ -37,6 +37,7 @@ class Claude(Program):
             "DISABLE_TELEMETRY": "1",
             "DISABLE_ERROR_REPORTING": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000",  # of itself it waits some 12 s for a server, then goes without
         }
 
     def add_hooks(self, place: Place) -> None:

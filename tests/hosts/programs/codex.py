@@ -65,9 +65,10 @@ class Codex(Program):
         save_json(place.project / ".codex" / "hooks.json", {"hooks": hooks})
 
     def add_mcp(self, place: Place, server: str, command: Sequence[str]) -> None:
+        """Required: it is waited for. A turn begins without the tools of any other that is not ready."""
         with (place.home / ".codex" / "config.toml").open("a") as config:
             config.write(f"\n[mcp_servers.{server}]\ncommand = {json.dumps(command[0])}\n")
-            config.write(f"args = {json.dumps(list(command[1:]))}\n")
+            config.write(f"args = {json.dumps(list(command[1:]))}\nrequired = true\n")
 
     def write(self, path: Path, text: str) -> Move:
         return call_with_text("apply_patch", adding(path, text))
