@@ -20,7 +20,7 @@ ARGS ?=
 # What test-all installs where it is missing, as command:debian-package (tmux:tmux). No test needs one yet.
 COMPONENTS :=
 
-.PHONY: help env demo test test-all lint format types contracts bench docs lock components clean
+.PHONY: help env demo test test-all test-hosts hosts hosts-or-not hosts-lock hosts-seen lint format types contracts bench docs lock components clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,24 @@ demo: $(ENV) ## a small crew at work, in real processes
 test: $(ENV) ## the fast tests; what this machine lacks is named and skipped
 	@$(PYTEST) $(ARGS)
 
-test-all: $(ENV) components lint types contracts bench ## what CI runs: all checks, all tests, nothing skipped
+test-hosts: hosts ## the tests with the real agent programs alone
+	@ROOK_NO_SKIPS=1 $(PYTEST) -m hosts tests/hosts $(ARGS)
+
+test-all: $(ENV) components hosts-or-not lint types contracts bench ## what CI runs: all checks, all tests, nothing skipped
 	@ROOK_NO_SKIPS=1 HYPOTHESIS_PROFILE=ci $(PYTEST) -m "" $(ARGS)
+
+hosts: $(ENV) ## install the agent programs that test-hosts runs, at their pinned versions
+	@$(PY) -m tests.hosts.install
+
+# Within its deadline it says what failed; the tests that need the programs fail then, and all others still run.
+hosts-or-not: $(ENV)
+	@$(PY) -m tests.hosts.install || echo "make test-all goes on; the tests of the agent programs will fail" >&2
+
+hosts-lock: $(ENV) ## write tests/hosts/package-lock.json anew from its package.json
+	@$(PY) -m tests.hosts.install lock
+
+hosts-seen: hosts ## write anew what the agent programs give their hooks
+	@ROOK_WRITE_SEEN=1 $(PYTEST) -m hosts tests/hosts/test_seen.py $(ARGS)
 
 lint: $(ENV) ## ruff: rules and format
 	@$(BIN)/ruff check
