@@ -19,6 +19,7 @@ class Call(NamedTuple):
     terminal: bool = False  # a person looks: colours, tables with lines
     peer: int = 0  # the process that asks; its ancestors tell who it is
     open_house: Callable[..., app.House] = app.open_house
+    ask: Callable[[str], str] | None = None  # a person who can be asked: the question, and the line they type
 
 
 class Later(NamedTuple):

@@ -22,6 +22,7 @@ class Extra(NamedTuple):
     metavar: str = ""  # a flag without one takes no value
     choices: tuple[str, ...] = ()
     may_lack: bool = False
+    repeats: bool = False  # a flag that may be given several times
 
 
 class Parser(argparse.ArgumentParser):
@@ -67,6 +68,8 @@ class Parser(argparse.ArgumentParser):
             options["choices"] = list(extra.choices)
         if extra.may_lack:
             options["nargs"] = "?"
+        if extra.repeats:
+            options |= {"action": "append", "default": []}
         self.add_argument(*extra.names, **options)
 
     def _mixes(self) -> bool:
