@@ -138,6 +138,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("turn.offer", "turns.offer", "What to put before an agent at this moment", writes=False),
     Verb("turn.step", "turns.step", "A tool was used; what waits is offered"),
     Verb("turn.told", "turns.told", "Mail was put before an agent", who="agent"),
+    Verb("turn.heard", "heard.by_host", "When each agent program's hooks were last heard of", writes=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),
