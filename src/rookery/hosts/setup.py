@@ -132,7 +132,7 @@ def _toml(text: str) -> str:
     """A basic string: JSON writes it the same way, but for DEL."""
     import json
 
-    return json.dumps(text).replace("\x7f", "\\u007f")
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _no_other_server(text: str, path: str) -> None:
