@@ -125,3 +125,17 @@ def detached(module: str, *args: str, environ: Mapping[str, str], cwd: str, log:
         raise Refused(f"It did not start. {told}", f"{log} tells more.", code="NOT_STARTED")
     process.returncode = 0  # it is on its own now: nobody here waits for it
     return said
+
+
+def answer(
+    argv: Sequence[str], given: str, *, environ: Mapping[str, str], cwd: str, limit_s: float
+) -> tuple[int, str, str]:
+    """(exit code, what it said, what it complained of) of a program that is given a text; -1 if it takes too long."""
+    try:
+        done = subprocess.run(
+            list(argv), input=given, env=dict(environ), cwd=cwd, capture_output=True, text=True, errors="replace",
+            timeout=limit_s,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return -1, "", ""
+    return done.returncode, done.stdout, done.stderr

@@ -153,6 +153,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("turn.watch", "watching.watch", "How others' files look before a command", who="agent"),
     Verb("turn.changed", "watching.changed", "How they look after it; what changed is told to both sides", who="agent"),
     Verb("turn.told", "turns.told", "Mail was put before an agent", who="agent"),
+    Verb("turn.heard", "heard.by_host", "When each agent program's hooks were last heard of", writes=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),

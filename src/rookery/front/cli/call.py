@@ -20,6 +20,7 @@ class Call(NamedTuple):
     terminal: bool = False  # a person looks: colours, tables with lines
     peer: int = 0  # the process that asks; its ancestors tell who it is
     open_house: Callable[..., app.House] = app.open_house
+    ask: Callable[[str], str] | None = None  # a person who can be asked: the question, and the line they type
 
 
 class Options(NamedTuple):
@@ -39,6 +40,7 @@ class Extra(NamedTuple):
     choices: tuple[str, ...] = ()
     may_lack: bool = False
     rest: bool = False  # everything after `--`
+    repeats: bool = False  # a flag that may be given several times
 
 
 class Later(NamedTuple):

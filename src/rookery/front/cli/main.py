@@ -16,7 +16,7 @@ def main() -> int | None:
 def _main() -> int:
     call = Call(
         argv=sys.argv[1:], cwd=_cwd(), environ=os.environ, read_stdin=_read_stdin, emit=door.emit, width=door.width(),
-        terminal=door.terminal(), peer=os.getpid(),
+        terminal=door.terminal(), peer=os.getpid(), ask=_ask if _is_person() else None,
     )  # fmt: skip
     reply = run(call)
     door.show(reply.out, reply.err)
@@ -36,6 +36,15 @@ def _cwd() -> str:
 
 def _read_stdin() -> str:
     return door.stdin().decode("utf-8", "surrogateescape")
+
+
+def _is_person() -> bool:
+    return bool(sys.stdin) and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _ask(question: str) -> str:
+    door.emit(question)
+    return sys.stdin.readline()
 
 
 if __name__ == "__main__":

@@ -65,6 +65,8 @@ class Parser(argparse.ArgumentParser):
             options["choices"] = list(extra.choices)
         if extra.may_lack:
             options["nargs"] = "?"
+        if extra.repeats:
+            options |= {"action": "append", "default": []}
         self.add_argument(*extra.names, **options)
 
     def _mixes(self) -> bool:

@@ -56,6 +56,15 @@ COMMANDS = (
         Extra(("moment",), "start, prompt, before, after, stop or end, where the event does not say", may_lack=True),
         Extra(("--closed",), "refuse the tool when no answer can be had in time; otherwise it runs"),
     )),
+    Command("init", "start", "special_init.run", "Have the agent programs of this repository ask Rookery", (
+        Extra(("--host",), "only this agent program (claude, codex, gemini, opencode, copilot, pi), or all of them; "
+              "otherwise those that are found", metavar="NAME", repeats=True),
+        Extra(("--closed",), "a tool is refused when its hook gets no answer; otherwise it runs"),
+        Extra(("--git-hook",), "have git refuse commits that touch what another agent holds"),
+        Extra(("--undo",), "bring back what was there before"),
+        Extra(("--dry-run",), "only show what would be changed"),
+        Extra(("--yes",), "do not ask"),
+    )),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),
     Command("config", "start", "special.show_config", "Every setting, its value and where it came from",
             (Extra(("name",), "only this setting, or those under it", metavar="NAME", may_lack=True),)),
@@ -132,6 +141,8 @@ COMMANDS = (
     Command("transfer", "guard"),
     Command("reservations", "guard"),
     Command("can-write", "guard", "special.can_write"),
+    Command("can-commit", "guard", "special_init.can_commit",
+            "May these files be committed? Their names on stdin, with NUL between them; for a git hook"),
     Command("slot take", "guard", "special_guard.slot_take", extras=(TTL, WAIT, COMMAND)),
     Command("slot give", "guard"),
     Command("slot list", "guard"),
@@ -268,7 +279,11 @@ def _command(desk: Desk, command: Command, argv: list[str]) -> Reply:
 def _plain(command: Command, argv: list[str]) -> dict[str, Any] | None:
     """The arguments of a command without a verb, where they are words and switches and nothing is wrong with them; a
     hook has no time for more. None: whoever can tell what is wrong reads them."""
-    if command.verb or command.name in verbs.VERBS or any(each.metavar or each.rest for each in command.extras):
+    if (
+        command.verb
+        or command.name in verbs.VERBS
+        or any(each.metavar or each.rest for each in command.extras)
+    ):
         return None
     switches = {each.names[-1]: each.names[-1].strip("-") for each in command.extras if each.names[-1][0] == "-"}
     places = [each for each in command.extras if each.names[-1] not in switches]

@@ -1,7 +1,7 @@
 """Commands that are more than one call: binding a process, waiting, following, and looking after the home."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rookery.client import waiting
@@ -146,9 +146,10 @@ def show_config(desk: Desk, read: dict[str, Any]) -> Reply:
 
 def doctor(desk: Desk, _read: dict[str, Any]) -> Reply:
     checks: list[dict[str, Any]] = []
-    for look in (_check_config, _check_home, _check_store, _check_bell, _check_identity):
+    for look in (_check_config, _check_home, _check_store, _check_bell, _check_identity, _check_hooks):
         try:
-            checks += [{"check": what, "ok": well, "seen": seen} for what, well, seen in look(desk)]
+            for what, well, seen, *do in look(desk):
+                checks.append({"check": what, "ok": well, "seen": seen} | ({"do": do[0]} if any(do) else {}))
         except errors.RookError as error:
             checks.append(
                 {"check": look.__name__.removeprefix("_check_"), "ok": False, "seen": error.message, "do": error.hint}
@@ -198,6 +199,12 @@ def _check_identity(desk: Desk) -> list[tuple[str, bool, str]]:
         return [("you are", True, desk.verb("pending", {})["agent"])]
     except errors.BadInput as error:  # several agents in one shell are no fault
         return [("you are", error.code == "WHO_ARE_YOU", error.message)]
+
+
+def _check_hooks(desk: Desk) -> Sequence[tuple[str, bool, str, str]]:
+    from rookery.front.init import checks
+
+    return checks.all_hosts(desk)
 
 
 def backup(desk: Desk, read: dict[str, Any]) -> Reply:

@@ -29,6 +29,11 @@ SELECT a.name, t.session FROM turns t JOIN sessions s ON s.team = t.team AND s.i
 JOIN agents a ON a.team = s.team AND a.id = s.agent
 WHERE t.team = :team AND t.host = :host AND t.host_id = :host_id ORDER BY s.joined_at DESC LIMIT 1;
 
+-- name: hosts_heard
+-- The last sign of life of each agent program that has hooks here.
+SELECT t.host, max(s.heartbeat_at) AS at FROM turns t JOIN sessions s ON s.team = t.team AND s.id = t.session
+WHERE t.team = :team AND t.host <> '' GROUP BY t.host ORDER BY t.host;
+
 -- name: mail_after
 -- Unread mail that came after a message; of very much the oldest part, so that no look is long.
 SELECT d.agent, d.state, d.first_contact, d.read_at, d.done_at, d.answered_at, d.n, d.priority FROM (

@@ -1,0 +1,51 @@
+// Rookery's extension for pi, written by `rook init`; `rook init --undo` takes it back.
+// It asks before a tool runs, and hands over mail of other agents. Change rookery.toml rather than this file.
+import { spawn } from "node:child_process"
+
+const HOST = "pi"
+// @ASK@
+
+export default function (pi) {
+  let greeting = ""
+  let held = false // this turn went on because of us
+
+  const ask = (moment, context, more = {}) =>
+    rook(moment, {
+      session: context?.sessionManager?.getSessionId?.() ?? "",
+      transcript: context?.sessionManager?.getSessionFile?.() ?? "",
+      cwd: context?.cwd ?? process.cwd(),
+      ...more,
+    })
+
+  pi.on("session_start", async (_event, context) => {
+    greeting = (await ask("start", context)).context ?? ""
+  })
+  pi.on("before_agent_start", async (_event, context) => {
+    held = false
+    const news = (await ask("prompt", context)).context
+    const content = [greeting, news].filter(Boolean).join("\n\n")
+    greeting = ""
+    if (content) return { message: { customType: "rookery", content, display: true } }
+  })
+  pi.on("tool_call", async (event, context) => {
+    const about = { tool: event.toolName, input: event.input ?? {}, call: event.toolCallId ?? "" }
+    const answer = await ask("before", context, about)
+    const reason = answer.deny ?? answer.ask // an extension decides at once
+    if (reason) return { block: true, reason }
+  })
+  pi.on("tool_result", async (event, context) => {
+    const about = { tool: event.toolName, input: event.input ?? {}, call: event.toolCallId ?? "" }
+    const { context: news } = await ask("after", context, about)
+    if (news) return { content: [...(event.content ?? []), { type: "text", text: news }] }
+  })
+  pi.on("agent_before_settle", async (event, context) => {
+    const { hold } = await ask("stop", context, { again: held })
+    if (!hold) return
+    held = true
+    const entry = { type: "custom_message", customType: "rookery", content: hold, display: true }
+    return { entries: [...(event.entries ?? []), entry], continue: true }
+  })
+  pi.on("session_shutdown", async (_event, context) => {
+    await ask("end", context)
+  })
+}

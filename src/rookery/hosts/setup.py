@@ -1,0 +1,191 @@
+"""What each agent program needs in a repository to ask Rookery: its hooks, the MCP server, what it reads about us."""
+
+from collections.abc import Callable, Mapping, Sequence
+from shlex import join, split
+from typing import Any, NamedTuple
+
+from rookery.core.errors import BadInput
+from rookery.core.hooks import Moment
+
+from . import known, marked
+from .pieces import Block, Hooks, OwnFile, Piece, Server, Switch
+
+TIMEOUT_S = 10  # the hook has a deadline of its own, far below; this is for a machine that is lost in thought
+SETTINGS = "rookery.toml"
+FOLDERS = {
+    "claude": ".claude", "codex": ".codex", "gemini": ".gemini", "opencode": ".opencode", "copilot": ".github/hooks",
+    "pi": ".pi",
+}  # fmt: skip
+SKILLS = {"claude": ".claude/skills"}
+OTHER_SKILLS = ".agents/skills"
+TEXTS = ("ask.js", "opencode.js", "pi.ts", "AGENTS.md", "SKILL.md", "pre-commit")
+
+
+class Wanted(NamedTuple):
+    rook: str  # the command: a word, or a full path
+    closed: bool  # a tool whose hook does not answer is refused
+    texts: Mapping[str, str]  # our own files, as TEXTS names them
+    opencode: str = "opencode.json"  # or opencode.jsonc, where that is there
+
+
+def pieces(hosts: Sequence[str], wanted: Wanted) -> list[Piece]:
+    """All that is written for these programs, in the order in which it is shown."""
+    found = [piece for host in hosts for piece in _BUILDERS[host](wanted)]
+    folders = dict.fromkeys(SKILLS.get(host, OTHER_SKILLS) for host in hosts)
+    found += [OwnFile(f"{folder}/rookery/SKILL.md", wanted.texts["SKILL.md"]) for folder in folders]
+    found += [Switch(SETTINGS), Block("AGENTS.md", marked.PAGE, wanted.texts["AGENTS.md"])]
+    return _once(found)
+
+
+def _once(found: Sequence[Piece]) -> list[Piece]:
+    """Two programs may read one file: what both want there is written once."""
+    kept: list[Piece] = []
+    for piece in found:
+        if not any(type(piece) is type(other) and piece.path == other.path for other in kept):
+            kept.append(piece)
+    return kept
+
+
+def of_host(host: str, wanted: Wanted) -> list[Piece]:
+    """Only what the program itself reads: hooks first."""
+    return _BUILDERS[host](wanted)
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+def words(wanted: Wanted, host: str, moment: Moment) -> list[str]:
+    closed = wanted.closed and moment is Moment.BEFORE
+    return [wanted.rook, "hook", host, moment.value, *(["--closed"] if closed else [])]
+
+
+def is_hook(host: str) -> Callable[[Mapping[str, Any]], bool]:
+    """Is an entry one of ours, whatever path rook had when it was written?"""
+
+    def ours(entry: Mapping[str, Any]) -> bool:
+        for key in ("command", "bash"):
+            said = entry.get(key)
+            if isinstance(said, str) and spoken(said, host):
+                return True
+        return False
+
+    return ours
+
+
+def spoken(command: str, host: str) -> list[str]:
+    """The words of our call in a command line; none if it has none."""
+    try:
+        said = split(command)
+    except ValueError:
+        return []
+    for at, word in enumerate(said[1:-1], 1):
+        if word == "hook" and said[at + 1] == host and said[at - 1].rpartition("/")[2] == "rook":
+            return said[at - 1 :]
+    return []
+
+
+def is_server(value: Mapping[str, Any]) -> bool:
+    said = value.get("command")
+    line = [*said] if isinstance(said, list) else [said, *value.get("args", ())]
+    return len(line) == 2 and str(line[0]).rpartition("/")[2] == "rook" and line[1] == "mcp"
+
+
+def _stdio(wanted: Wanted) -> dict[str, Any]:
+    return {"command": wanted.rook, "args": ["mcp"]}
+
+
+def _events(host: str) -> Mapping[str, Moment]:
+    return known.find(host).events
+
+
+# -- each program ----------------------------------------------------------------------------------------------------
+
+
+def _claude(wanted: Wanted) -> list[Piece]:
+    """As a line for a shell, though Claude Code can do without one: Copilot runs the hooks of this file too, takes no
+    `args`, and has hooks of its own; so it is passed over here."""
+    entries: dict[str, Mapping[str, Any]] = {}
+    for event, moment in _events("claude").items():
+        line = f'test -n "$COPILOT_CLI" || {join(words(wanted, "claude", moment))}'
+        block = {"onFailure": "block"} if wanted.closed and moment is Moment.BEFORE else {}
+        entries[event] = {"type": "command", "command": line, "timeout": TIMEOUT_S, **block}
+    return [Hooks(".claude/settings.json", entries, is_hook("claude")), _shared_server(wanted)]
+
+
+def _shared_server(wanted: Wanted) -> Server:
+    return Server(".mcp.json", "mcpServers", _stdio(wanted), is_server)
+
+
+def _codex(wanted: Wanted) -> list[Piece]:
+    entries = {
+        event: {"type": "command", "command": join(words(wanted, "codex", moment)), "timeout": TIMEOUT_S}
+        for event, moment in _events("codex").items()
+    }
+    body = f'[mcp_servers.rook]\ncommand = {_toml(wanted.rook)}\nargs = ["mcp"]'
+    return [
+        Hooks(".codex/hooks.json", entries, is_hook("codex")),
+        Block(".codex/config.toml", marked.TOML, body, _no_other_server),
+    ]
+
+
+def _toml(text: str) -> str:
+    """A basic string: JSON writes it the same way, but for DEL."""
+    import json
+
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _no_other_server(text: str, path: str) -> None:
+    if marked.says(text, path, "mcp_servers", "rook") is not None:
+        raise BadInput(
+            f"{path} has an MCP server called rook already.",
+            "Remove it, or leave Codex out with --host; nothing was written.", code="BAD_FILE", path=path,
+        )  # fmt: skip
+
+
+def _gemini(wanted: Wanted) -> list[Piece]:
+    entries = {
+        event: {"type": "command", "command": join(words(wanted, "gemini", moment)), "timeout": TIMEOUT_S * 1000}
+        for event, moment in _events("gemini").items()
+    }
+    path = ".gemini/settings.json"
+    return [
+        Hooks(path, entries, is_hook("gemini"), comments=True),
+        Server(path, "mcpServers", _stdio(wanted), is_server, comments=True),
+    ]
+
+
+def _copilot(wanted: Wanted) -> list[Piece]:
+    entries = {
+        event: {"type": "command", "bash": join(words(wanted, "copilot", moment)), "timeoutSec": TIMEOUT_S}
+        for event, moment in _events("copilot").items()
+    }
+    hooks = Hooks(".github/hooks/rookery.json", entries, is_hook("copilot"), grouped=False, head={"version": 1})
+    return [hooks, _shared_server(wanted)]
+
+
+def _opencode(wanted: Wanted) -> list[Piece]:
+    value = {"type": "local", "command": [wanted.rook, "mcp"], "enabled": True}
+    head = {"$schema": "https://opencode.ai/config.json"}
+    server = Server(wanted.opencode, "mcp", value, is_server, comments=True, head=head)
+    return [OwnFile(".opencode/plugins/rookery.js", _filled("opencode.js", wanted)), server]
+
+
+def _pi(wanted: Wanted) -> list[Piece]:
+    return [
+        OwnFile(".pi/extensions/rookery.ts", _filled("pi.ts", wanted)),
+        Server(".pi/mcp.json", "mcpServers", _stdio(wanted), is_server),
+    ]
+
+
+def _filled(name: str, wanted: Wanted) -> str:
+    """A JSON string is a string of JavaScript too."""
+    import json
+
+    text = wanted.texts[name].replace("// @ASK@\n", wanted.texts["ask.js"])
+    return text.replace('"@ROOK@"', json.dumps(wanted.rook)).replace('"@CLOSED@"', json.dumps(wanted.closed))
+
+
+_BUILDERS: dict[str, Callable[[Wanted], list[Piece]]] = {
+    "claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode, "copilot": _copilot, "pi": _pi,
+}  # fmt: skip
