@@ -112,7 +112,7 @@ class Member:
 def install_hooks(host: str, repo: Path, env: Mapping[str, str]) -> None:
     """Hooks, and the entry of the MCP server, as a user gets them."""
     done = subprocess.run(
-        [str(ROOK), "init", "--host", host],
+        [str(ROOK), "init", "--host", host, "--yes"],
         cwd=repo,
         env=env,
         stdin=subprocess.DEVNULL,

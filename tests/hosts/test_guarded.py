@@ -83,17 +83,18 @@ def test_mail_that_waits_at_the_end_keeps_the_agent_going_once(program: Program,
 
 @pytest.mark.parametrize(("sender", "reader"), PAIRS, ids=[f"{one.name}-{other.name}" for one, other in PAIRS])
 def test_what_one_program_sends_another_reads(sender: Program, reader: Program, crew: Crew) -> None:
-    """Nobody says who they are: a server belongs to the session of the program above it."""
+    """Nobody says who they are: a server belongs to the session of the program above it. The letter asks for an answer,
+    so that the reader's turn would not end if it were not acknowledged."""
     wren = hooked(crew, sender)
     letter = {"to": [OWL, RAVEN], "subject": "News", "body": MAIL, "priority": "low"}
     sent = wren.play([*wren.mcp("send", **letter), say("sent")])
     [id] = set(re.findall(r"MSG-\w+", sent.results[-1]))
     assert states(crew, id) == {OWL: "unread", RAVEN: "unread"}
     owl = hooked(crew, reader, OWL)
-    read = owl.play([*owl.mcp("inbox", id=id), say("read")])
-    assert f"{id} from {WREN}" in read.results[-1]
-    assert MAIL in read.results[-1]
-    assert states(crew, id) == {OWL: "read", RAVEN: "unread"}
+    read = owl.play([*owl.mcp("inbox", id=id), *owl.mcp("ack", ids=[id]), say("read")])
+    letter_read = next(result for result in read.results if f"{id} from {WREN}" in result)
+    assert MAIL in letter_read
+    assert states(crew, id) == {OWL: "completed", RAVEN: "unread"}
 
 
 def states(crew: Crew, id: str) -> dict[str, str]:

@@ -18,6 +18,8 @@ FOLDERS = {
 }  # fmt: skip
 SKILLS = {"claude": ".claude/skills"}
 OTHER_SKILLS = ".agents/skills"
+# What tells `rook` where it is and who speaks.
+PASSED_ON = ("ROOK_HOME", "ROOK_STORE", "ROOK_TEAM", "ROOK_AGENT", "ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE")
 TEXTS = ("ask.js", "opencode.js", "pi.ts", "AGENTS.md", "SKILL.md", "pre-commit")
 
 
@@ -121,7 +123,13 @@ def _codex(wanted: Wanted) -> list[Piece]:
         event: {"type": "command", "command": join(words(wanted, "codex", moment)), "timeout": TIMEOUT_S}
         for event, moment in _events("codex").items()
     }
-    body = f'[mcp_servers.rook]\ncommand = {_toml(wanted.rook)}\nargs = ["mcp"]'
+    # Codex gives a server nothing of its own environment that is not named, and begins a turn without those that are
+    # not ready: a first call would fail.
+    passed = ", ".join(f'"{name}"' for name in PASSED_ON)
+    body = (
+        f'[mcp_servers.rook]\ncommand = {_toml(wanted.rook)}\nargs = ["mcp"]\n'
+        f"env_vars = [{passed}]\nrequired = true\nstartup_timeout_sec = 30"
+    )
     return [
         Hooks(".codex/hooks.json", entries, is_hook("codex")),
         Block(".codex/config.toml", marked.TOML, body, _no_other_server),
