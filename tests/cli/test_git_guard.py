@@ -45,8 +45,8 @@ class Repository:
         path.write_text(text)
         self.ok("git", "add", "--", name)
 
-    def commit(self, **more: str) -> subprocess.CompletedProcess[str]:
-        return self.run("git", "commit", "-q", "-m", "x", **more)
+    def commit(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        return self.run("git", "commit", "-q", "-m", "x", cwd=None, **variables)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rookery.core import errors
 from rookery.front.cli.call import Call, Reply
 from rookery.front.cli.router import run
 from rookery.hosts import known
@@ -90,6 +91,13 @@ def test_a_second_time_changes_nothing(person: Person) -> None:
     person.ok("init", "--undo", "--yes")
     assert person("init", "--undo", "--yes").code == 1
     assert "no record" in person("init", "--undo", "--yes").err
+
+
+def test_a_team_that_was_renamed_since_is_no_obstacle(person: Person) -> None:
+    person.ok("init", "--host", "claude", "--yes")
+    person.environ["ROOK_TEAM"] = "other"
+    person.ok("init", "--undo", "--yes")
+    assert person.tree() == {}
 
 
 def test_more_programs_later_and_back_to_the_very_beginning(person: Person) -> None:
@@ -309,7 +317,8 @@ def test_edits_between_two_inits_are_not_lost_by_the_undo(person: Person) -> Non
     ) == {"hooks": {}, "model": "mine"}
 
 
-plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6)
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+plain = st.none() | st.booleans() | numbers | st.text(max_size=6)
 names = st.text(max_size=5).filter(lambda name: name not in ("hooks", "mcpServers"))
 values = st.recursive(
     plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3), max_leaves=6
@@ -325,7 +334,8 @@ documents = st.builds(
         {"hooks": st.none() | hooks, "mcpServers": st.none() | st.dictionaries(names, tables, max_size=2)}
     ),
 )
-styles = st.sampled_from([{"indent": 2}, {"indent": "\t"}, {}, {"separators": (",", ":")}])
+STYLES: list[dict[str, Any]] = [{"indent": 2}, {"indent": "\t"}, {}, {"separators": (",", ":")}]
+styles = st.sampled_from(STYLES)
 
 
 @st.composite
@@ -480,7 +490,7 @@ def test_a_program_of_one_s_own_asks(person: Person) -> None:
     assert json.loads(person.ok("hook", "magpie"))["event"] == "session.open"
     mine.write_text(example.replace("[fields]", "[feilds]"))
     reply = person("hook", "magpie")
-    assert reply.code == 2
+    assert reply.code == 1, "to an agent program 2 is a no"
     assert "fields" in reply.err
 
 
@@ -490,3 +500,13 @@ def test_h15_a_name_is_no_path(person: Person, name: str) -> None:
     person.stdin = "{}"
     reply = person("hook", name)
     assert "No agent program" in reply.err
+
+
+def test_inside_the_daemon_it_says_where_it_can_run(person: Person) -> None:
+    def emit(_text: str) -> None:
+        raise errors.BadInput("This command runs in a process of its own.", "Run `rook`.", code="RUNS_ALONE")
+
+    reply = run(Call(["init", "--host", "all", "--yes"], str(person.root), person.environ, lambda: "", emit))
+    assert reply.code == 1
+    assert "rook down" in reply.err
+    assert person.tree() == {}

@@ -76,6 +76,7 @@ STEPS = (
     Step(f"{BOB} thread post {{talk}} -m -", b"more of it"), Step("thread tail {talk}"),
     Step("thread tail {talk} --json"), Step("thread search more"), Step("thread link {talk} {task}"),
     Step("thread tail nothing"),
+    Step("can-commit --json", stdin=b"docs/b c.md\0"), Step("can-commit --json", stdin=b"src/io/x.py\0"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"),
     # files and slots

@@ -17,10 +17,11 @@ values = st.recursive(
     max_leaves=8,
 )
 objects = st.dictionaries(st.text(max_size=5), values, max_size=4)
-styles = st.sampled_from([
+STYLES: list[dict[str, Any]] = [
     {"indent": 2}, {"indent": 4}, {"indent": "\t"}, {}, {"separators": (",", ":")},
     {"ensure_ascii": False, "indent": 1},
-])  # fmt: skip
+]  # fmt: skip
+styles = st.sampled_from(STYLES)
 ends = st.sampled_from(["", "\n", "\n\n", " "])
 NEW = {"command": "rook", "args": ["mcp"], "more": {"deep": [1, 2]}}
 

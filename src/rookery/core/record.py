@@ -23,6 +23,19 @@ else:
             more = {"__slots__": (), "__match_args__": fields, "_fields": fields, "_field_defaults": defaults}
             return super().__new__(meta, name, bases, {**body, **getters, **more})
 
+        @property
+        def __signature__(cls):
+            """For those who look how a record is made; rarely, so it is put together then."""
+            from inspect import Parameter, Signature
+
+            return Signature([
+                Parameter(
+                    field, Parameter.POSITIONAL_OR_KEYWORD, annotation=cls.__annotations__[field],
+                    default=cls._field_defaults.get(field, Parameter.empty),
+                )
+                for field in cls._fields
+            ])  # fmt: skip
+
     class NamedTuple(tuple, metaclass=_Making):
         _fields = ()
         _field_defaults = MappingProxyType({})

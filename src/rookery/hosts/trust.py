@@ -1,6 +1,6 @@
 """Does an agent program run the hooks of a repository? Most pass over them in silence until they are trusted.
 
-How each writes that down is not documented by all of them; it was seen in the programs themselves (docs/hosts-init.md).
+How each writes that down is not documented by all of them; it was seen in the programs themselves (docs/init.md).
 Pure: the contents of the files come in, a sentence about what is missing comes out.
 """
 

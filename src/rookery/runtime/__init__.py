@@ -14,9 +14,13 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     shelf       files that rows refer to, written before them, never reached through a symlink
     trees       folders that other programs read and write, never left through a symlink
     shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write
+    settling    files of other programs, changed all or not at all, and brought back byte for byte
+    installed   programs on the caller's PATH, and how this very `rook` is called
+    hooks       where git looks for its hooks
     clock       SystemClock, SystemProber, SystemChance
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a
-file says. A process is never known by its pid alone (H18). What is created is private from the start, under any umask;
-what is not ours, or is a symlink where a secret belongs, is refused rather than followed.
+file says, but for git's hooks, of which only git knows. A process is never known by its pid alone (H18). What is
+created is private from the start, under any umask; what is not ours, or is a symlink where a secret belongs, is refused
+rather than followed.
 """

@@ -16,6 +16,7 @@ from rookery.runtime import files, places
 LIMIT = 4 << 20
 NEW_FILE, NEW_PROGRAM = 0o644, 0o755
 SCHEMA = 1
+FOLDER = "init"  # of the records, in the home
 
 
 class Found(NamedTuple):
@@ -165,18 +166,15 @@ def remove_folders(folders: Iterable[str]) -> None:
 # -- the record ------------------------------------------------------------------------------------------------------
 
 
-def record_path(home: str, team: str, root: str) -> str:
-    """One per working tree: each has files of its own."""
-    return os.path.join(home, "teams", team, "init", f"{digest(os.fsencode(root))[:16]}.json")
+def record_path(home: str, root: str) -> str:
+    """One per working tree, for each has files of its own; not per team, for that may be renamed."""
+    return os.path.join(home, FOLDER, f"{digest(os.fsencode(root))[:16]}.json")
 
 
 def _prepare(record_at: str) -> None:
-    """The folders of the home down to the record's, private."""
     folder = os.path.dirname(record_at)
-    ours = os.path.dirname(folder)
-    places.prepare_home(os.path.dirname(os.path.dirname(ours)))
-    for each in (ours, folder):
-        places.private_folder(each)
+    places.prepare_home(os.path.dirname(folder))
+    places.private_folder(folder)
 
 
 def digest(data: bytes) -> str:

@@ -279,7 +279,7 @@ def _command(desk: Desk, command: Command, argv: list[str]) -> Reply:
 def _plain(command: Command, argv: list[str]) -> dict[str, Any] | None:
     """The arguments of a command without a verb, where they are words and switches and nothing is wrong with them; a
     hook has no time for more. None: whoever can tell what is wrong reads them."""
-    if command.verb or command.name in verbs.VERBS or any(each.metavar or each.rest for each in command.extras):
+    if verb_of(command) in verbs.VERBS or any(each.metavar or each.rest for each in command.extras):
         return None
     switches = {each.names[-1]: each.names[-1].strip("-") for each in command.extras if each.names[-1][0] == "-"}
     places = [each for each in command.extras if each.names[-1] not in switches]

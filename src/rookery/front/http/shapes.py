@@ -253,6 +253,15 @@ class ThreadsFound(TypedDict):
 # -- teams, the log --------------------------------------------------------------------------------------------------
 
 
+class HeardHost(TypedDict):
+    host: str
+    at: str
+
+
+class Heard(TypedDict):
+    hosts: list[HeardHost]
+
+
 class Notice(TypedDict):
     id: str
     seq: int
@@ -356,6 +365,7 @@ RESULTS: Mapping[str, Any] = {
     "plan.cancel": PlanCanceled,
     "thread.new": Thread, "thread.post": Said, "thread.list": Threads, "thread.tail": ThreadTail,
     "thread.search": ThreadsFound, "thread.link": Thread,
+    "turn.heard": Heard,
     "team.list": of.Teams, "team.show": Team, "team.new": of.TeamMade,
     "team.set": of.TeamMade, "budget": of.Budget, "budget.set": of.Budget, "usage_report": of.Reported,
     "artifacts": of.Artifacts, "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,

@@ -33,7 +33,7 @@ class Plan(NamedTuple):
 
 def ground(desk: Desk) -> Ground:
     root = git.toplevel(desk.call.cwd) or os.path.realpath(desk.call.cwd)
-    at = settling.record_path(desk.house.places.home, desk.house.team, root)
+    at = settling.record_path(desk.house.places.home, root)
     return Ground(root, at, settling.load(at))
 
 
