@@ -68,6 +68,14 @@ def quoted(text: str, width: int = 60) -> str:
     return shown if len(text) <= width and len(shown) <= width else shown[: width - 3] + "..."
 
 
+_PLAIN_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@:+,=-%")
+
+
+def word(text: str) -> str:
+    """A name as it may stand in a command that someone is told to type: as it is, or in quotes."""
+    return text if text and _PLAIN_WORD.issuperset(text) and text[0] != "-" else quoted(text, 200)
+
+
 def check_text(text: str, what: str) -> str:
     """Text that every store and encoding can carry. `what` names it in the error: "the subject", "an attachment" ..."""
     if "\0" in text:

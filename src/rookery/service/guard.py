@@ -68,7 +68,7 @@ def _verdict(tx: Tx, me: Row, written: str, asked: Asked | None) -> dict[str, An
         return {"path": path, "allow": True, "reason": "nobody else holds it"} | warning
     if (asked.file and mine) or any(patterns.within(asked.pattern, patterns.parse(row["pattern"])) for row in mine):
         return {"path": path, "allow": True, "reason": "covered by your lease"} | warning
-    hint = f"`rook task claim` a task with that path, or `rook reserve {path}`."
+    hint = f"`rook task claim` a task with that path, or `rook reserve {text.word(path)}`."
     return _deny(path, "no lease of yours covers it", hint)
 
 
@@ -118,7 +118,7 @@ def _deny(path: str, reason: str, hint: str) -> dict[str, Any]:
 
 def _held(tx: Tx, path: str, row: Row) -> dict[str, Any]:
     other = holds.other(tx, row)
-    hint = f"{holding.ask(other.name)}, or `rook reserve {path} --wait 300`."
+    hint = f"{holding.ask(other.name)}, or `rook reserve {text.word(path)} --wait 300`."
     told = _deny(path, f"{_who(other)}. {hint}", hint)
     return told | {
         "holder": other.name, "holds": other.what, "until": other.until, "since": other.since, "why": other.reason,
@@ -135,7 +135,7 @@ def _who(other: holding.Other) -> str:
 
 
 def _warning(tx: Tx, path: str, row: Row) -> str:
-    return f"{path} is {_who(holds.other(tx, row))}: in another working tree, so the two will have to be merged."
+    return f"{text.one_line(path, 200)} is {_who(holds.other(tx, row))}: in another working tree, so the two will have to be merged."
 
 
 # -- paths ---------------------------------------------------------------------------------------------------------
