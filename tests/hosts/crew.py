@@ -69,6 +69,13 @@ class Crew:
         assert "refused" not in answer, answer
         return answer["result"]
 
+    def person(self, *command: str) -> Any:
+        """What a `rook` command answers the person who gives it."""
+        done = subprocess.run(
+            [str(ROOK), *command], cwd=self.repo, env=self.environ(), capture_output=True, check=True, timeout=SETTLE_S
+        )
+        return json.loads(done.stdout)
+
     def meanwhile(self, *command: str, name: str = RAVEN) -> Move:
         """A `rook` command that someone else gives while a model thinks."""
         return meanwhile([str(ROOK), *command, "--as", name], self.environ(), str(self.repo))
@@ -100,6 +107,14 @@ class Member:
     def play(self, moves: Sequence[Move], prompt: str = "Do what the script says.") -> Run:
         return self.stage.play(moves, prompt, self.environ)
 
+    def play_beside_daemon(self, moves: Sequence[Move], environ: Mapping[str, str]) -> Run:
+        """The same with `rook up` in the program's own network, which writes down every request."""
+        script = 'rook up --detach >/dev/null || exit 9; "$@"; code=$?; rook down >/dev/null; exit $code'
+        command = ["sh", "-c", script, "sh", *self.program.command("Do what the script says.")]
+        run = self.stage.start(command, moves, {**self.environ, "ROOK_LOG_REQUESTS": "true", **environ})
+        assert not run.complaint(), f"{run.complaint()}\n{run.stdout}\n{run.stderr}"
+        return run
+
     def add_mcp(self) -> None:
         """Rookery's tools, entered by the rig. Codex gives a server nothing of its own environment, so it is said."""
         said = [f"{name}={self.environ[name]}" for name in ("ROOK_HOME", "ROOK_AGENT")]
@@ -109,10 +124,10 @@ class Member:
         return self.program.mcp(SERVER, tool, args)
 
 
-def install_hooks(host: str, repo: Path, env: Mapping[str, str]) -> None:
+def install_hooks(host: str, repo: Path, env: Mapping[str, str], *flags: str) -> None:
     """Hooks, and the entry of the MCP server, as a user gets them."""
     done = subprocess.run(
-        [str(ROOK), "init", "--host", host, "--yes"],
+        [str(ROOK), "init", "--host", host, "--yes", *flags],
         cwd=repo,
         env=env,
         stdin=subprocess.DEVNULL,

@@ -99,3 +99,23 @@ def test_what_one_program_sends_another_reads(sender: Program, reader: Program, 
 
 def states(crew: Crew, id: str) -> dict[str, str]:
     return {each["name"]: each["state"] for each in crew.raven("receipts", id=id)["recipients"]}
+
+
+def test_claude_code_asks_the_daemon_by_http(crew: Crew) -> None:
+    """No process is started for a hook but the first; the token is in the environment and in no file."""
+    claude = ALL["claude"]
+    wren = crew.member(claude, WREN)
+    install_hooks("claude", crew.repo, wren.environ, "--http")
+    crew.raven("reserve", paths=["held.txt"], reason=REASON)
+    token = crew.person("token", "new", "--agent", WREN, "--json")["token"]
+    assert token not in (crew.repo / ".claude" / "settings.json").read_text()
+    held = crew.repo / "held.txt"
+    news = crew.meanwhile("send", WREN, "-s", "News", "-m", MAIL, "-t", "notification", "--no-asks")
+    append = claude.bash("echo more >> held.txt")
+    moves = [claude.edit(held, "as it was", "spoilt"), append, news, claude.bash("echo on"), say("done")]
+    run = wren.play_beside_daemon(moves, {"ROOK_TOKEN": token})
+    assert held.read_text() == "as it was\n"
+    assert [RAVEN in result for result in run.results[:2]] == [True, True]
+    assert MAIL in run.heard[-1]
+    asked = "".join(log.read_text() for log in (crew.home / "logs").glob("daemon*.log"))
+    assert asked.count("POST /v1/hook/{host} 200") >= 7, "before and after three tools, and at the end"

@@ -48,6 +48,10 @@ class Door:
     def of(self, team: str) -> "Door":
         return Door(self.url, self._token, team)
 
+    def having(self, token: str) -> "Door":
+        """The same with another token."""
+        return Door(self.url, token, self._team)
+
     def raw(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = {}) -> Answer:
         sent = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         connection = http.client.HTTPConnection(self.address, timeout=PATIENCE_S)

@@ -20,6 +20,7 @@ SKILLS = {"claude": ".claude/skills"}
 OTHER_SKILLS = ".agents/skills"
 # What tells `rook` where it is and who speaks.
 PASSED_ON = ("ROOK_HOME", "ROOK_STORE", "ROOK_TEAM", "ROOK_AGENT", "ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE")
+HOOK_PATH = "/v1/hook/"
 TEXTS = ("ask.js", "opencode.js", "pi.ts", "AGENTS.md", "SKILL.md", "pre-commit")
 
 
@@ -28,6 +29,7 @@ class Wanted(NamedTuple):
     closed: bool  # a tool whose hook does not answer is refused
     texts: Mapping[str, str]  # our own files, as TEXTS names them
     opencode: str = "opencode.json"  # or opencode.jsonc, where that is there
+    url: str = ""  # of a daemon that is asked by HTTP, by programs that can
 
 
 def pieces(hosts: Sequence[str], wanted: Wanted) -> list[Piece]:
@@ -69,7 +71,7 @@ def is_hook(host: str) -> Callable[[Mapping[str, Any]], bool]:
             said = entry.get(key)
             if isinstance(said, str) and spoken(said, host):
                 return True
-        return False
+        return str(entry.get("url", "")).endswith(f"{HOOK_PATH}{host}")
 
     return ours
 
@@ -110,8 +112,17 @@ def _claude(wanted: Wanted) -> list[Piece]:
     for event, moment in _events("claude").items():
         line = f'test -n "$COPILOT_CLI" || {join(words(wanted, "claude", moment))}'
         block = {"onFailure": "block"} if wanted.closed and moment is Moment.BEFORE else {}
-        entries[event] = {"type": "command", "command": line, "timeout": TIMEOUT_S, **block}
+        # The first one binds the program's process, which only a process below it can; the others know the session.
+        by_http = bool(wanted.url) and moment is not Moment.START
+        how = _by_http(wanted, "claude") if by_http else {"type": "command", "command": line}
+        entries[event] = {**how, "timeout": TIMEOUT_S, **block}
     return [Hooks(".claude/settings.json", entries, is_hook("claude")), _shared_server(wanted)]
+
+
+def _by_http(wanted: Wanted, host: str) -> dict[str, Any]:
+    """The token is in the program's environment, and never in the file."""
+    return {"type": "http", "url": f"{wanted.url}{HOOK_PATH}{host}",
+            "headers": {"Authorization": "Bearer $ROOK_TOKEN"}, "allowedEnvVars": ["ROOK_TOKEN"]}  # fmt: skip
 
 
 def _shared_server(wanted: Wanted) -> Server:

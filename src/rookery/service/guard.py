@@ -135,7 +135,8 @@ def _who(other: holding.Other) -> str:
 
 
 def _warning(tx: Tx, path: str, row: Row) -> str:
-    return f"{text.one_line(path, 200)} is {_who(holds.other(tx, row))}: in another working tree, so the two will have to be merged."
+    who = _who(holds.other(tx, row))
+    return f"{text.one_line(path, 200)} is {who}: in another working tree, so the two will have to be merged."
 
 
 # -- paths ---------------------------------------------------------------------------------------------------------

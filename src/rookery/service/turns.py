@@ -52,6 +52,16 @@ def start(
     return joined
 
 
+def whose(
+    tx: Tx,
+    host: Annotated[str, Arg("the agent program")],
+    host_id: Annotated[str, Arg("its own name for the session")],
+) -> dict[str, Any]:
+    """Who a session of an agent program is: for hooks that come without a process."""
+    row = tx.one("agent_of_host", host=host, host_id=host_id) if host_id else None
+    return {"agent": row["name"] if row else ""}
+
+
 def _before(tx: Tx, host: str, host_id: str) -> str:
     """Who the session was when the program ran last; not if that agent lives elsewhere now."""
     row = tx.one("agent_of_host", host=host, host_id=host_id)

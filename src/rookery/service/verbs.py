@@ -147,6 +147,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("hold.renew", "reserving.renew", "Keep what is held for longer"),
     # an agent's turn, for hooks
     Verb("turn.start", "turns.start", "A session of an agent program begins or goes on", acts_as="name"),
+    Verb("turn.whose", "turns.whose", "Which agent a session of an agent program is", writes=False),
     Verb("turn.offer", "turns.offer", "What to put before an agent at this moment", writes=False),
     Verb("turn.step", "turns.step", "A tool was used; what waits is offered"),
     Verb("turn.others", "guard.others", "What others hold where the caller works", writes=False),

@@ -60,6 +60,7 @@ COMMANDS = (
         Extra(("--host",), "only this agent program (claude, codex, gemini, opencode, copilot, pi), or all of them; "
               "otherwise those that are found", metavar="NAME", repeats=True),
         Extra(("--closed",), "a tool is refused when its hook gets no answer; otherwise it runs"),
+        Extra(("--http",), "Claude Code asks the daemon, with ROOK_TOKEN; where no daemon is up, its tools run"),
         Extra(("--git-hook",), "have git refuse commits that touch what another agent holds"),
         Extra(("--undo",), "bring back what was there before"),
         Extra(("--dry-run",), "only show what would be changed"),

@@ -52,13 +52,13 @@ def _check_alone(desk: Desk) -> None:
 
 def _planned(desk: Desk, read: Mapping[str, Any], where: plan.Ground) -> plan.Plan:
     if read["undo"]:
-        if others := [flag for flag in ("host", "closed", "git_hook") if read[flag]]:
+        if others := [flag for flag in ("host", "closed", "http", "git_hook") if read[flag]]:
             shown = ", ".join(f"--{flag.replace('_', '-')}" for flag in others)
             raise errors.BadInput(f"--undo takes back all of it, and goes without {shown}.", "rook init --undo",
                                   code="USAGE")  # fmt: skip
         return plan.take_back(desk, where)
     chosen = plan.hosts(desk, where.root, read["host"])
-    want = plan.wanted(desk, where.root, closed=read["closed"])
+    want = plan.wanted(desk, where.root, closed=read["closed"], http=read["http"])
     return plan.put_in(desk, where, chosen, want, git_hook=read["git_hook"])
 
 

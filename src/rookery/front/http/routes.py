@@ -13,7 +13,7 @@ from rookery.core import errors, tokens
 from rookery.core.record import NamedTuple
 from rookery.service import verbs
 
-from . import openapi, resources, shapes, tasks, threads, usage
+from . import hooks, openapi, resources, shapes, tasks, threads, usage
 from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
@@ -111,6 +111,8 @@ TABLE: tuple[Line, ...] = (
          takes={"path": list[str]}),
     Line("GET", "/v1/slots", resources.slots, "Slots, who has them and who waits", ("teamId", "name"),
          verb="slot.list"),
+    Line("POST", "/v1/hook/{host}", hooks.answered, "Answer a hook of an agent program, its event as the body",
+         body=AGENT, answer=dict[str, Any]),
     Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),
          takes={"path": str}, needs=("path",), answer=Verdict),
     Line("GET", "/v1/events", resources.events, "The ledger as a stream, or as JSON a page at a time",

@@ -19,6 +19,10 @@ class Offered(TypedDict):
     watched: NotRequired[Words]
 
 
+class Whose(TypedDict):
+    agent: str
+
+
 class Told(TypedDict):
     agent: str
     handed_over: Words
@@ -46,6 +50,6 @@ class Changed(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    "turn.start": Joined, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told, "turn.others": Others,
-    "turn.watch": Watching, "turn.changed": Changed,
+    "turn.start": Joined, "turn.whose": Whose, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told,
+    "turn.others": Others, "turn.watch": Watching, "turn.changed": Changed,
 }  # fmt: skip

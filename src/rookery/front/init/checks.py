@@ -101,7 +101,9 @@ def _as_written(text: str | None, piece: Piece) -> bool:
 
 
 def _same(there: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """But for the policy, which is the user's choice."""
+    """But for the policy and the way, which are the user's choice."""
+    if there.get("type") == "http":
+        return True
     bare = {key: value for key, value in there.items() if key != "onFailure"}
     for key in ("command", "bash"):
         if isinstance(bare.get(key), str):

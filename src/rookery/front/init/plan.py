@@ -58,12 +58,13 @@ def hosts(desk: Desk, root: str, named: Sequence[str]) -> list[str]:
     return found
 
 
-def wanted(desk: Desk, root: str, *, closed: bool = False) -> setup.Wanted:
+def wanted(desk: Desk, root: str, *, closed: bool = False, http: bool = False) -> setup.Wanted:
     texts = {name: installed.packaged(*PLUGINS, name) for name in setup.TEXTS}
     commented = os.path.lexists(os.path.join(root, "opencode.jsonc"))
     plain = os.path.lexists(os.path.join(root, "opencode.json"))
     opencode = "opencode.jsonc" if commented and not plain else "opencode.json"
-    return setup.Wanted(_speakable(installed.rook(desk.call.environ)), closed, texts, opencode)
+    url = f"http://127.0.0.1:{desk.house.settings['daemon.port']}" if http else ""
+    return setup.Wanted(_speakable(installed.rook(desk.call.environ)), closed, texts, opencode, url)
 
 
 def _speakable(rook: str) -> str:

@@ -1,0 +1,83 @@
+"""Hooks by HTTP: the same answers as from `rook hook`, to whoever the token or the session says."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.doors import Answer, Door
+
+SESSION = "claude-session-1"
+
+
+@pytest.fixture
+def asked(door: Door) -> Door:
+    """ada's session is known to Claude Code, as its first hook makes it known; bob holds a file."""
+    door.post("/v1/call/join", name="bob")
+    door.post("/v1/call/turn.start", host="claude", host_id=SESSION, name="ada")
+    door.post("/v1/call/reserve", agentId="bob", paths=["src/x.py"], reason="editing the parser")
+    return door
+
+
+def hook(door: Door, event: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:
+    return door.post("/v1/hook/claude", headers or {}, hook_event_name=event, session_id=SESSION, **more)
+
+
+def write(door: Door, path: str, **more: Any) -> Any:
+    return hook(door, "PreToolUse", tool_name="Write", tool_input={"file_path": path}, **more).body
+
+
+def test_an_edit_of_what_another_holds_is_denied(asked: Door):
+    denied = write(asked, "src/x.py")["hookSpecificOutput"]
+    assert denied["permissionDecision"] == "deny"
+    assert "held by bob" in denied["permissionDecisionReason"]
+    assert write(asked, "src/y.py") == {}
+
+
+def test_the_holder_itself_is_let_through(asked: Door):
+    assert write(asked, "src/x.py", agentId="bob") == {}
+
+
+def test_mail_is_handed_over_once_and_written_down(asked: Door):
+    sent = asked.post("/v1/messages", agentId="bob", to="ada", subject="Ready", body="Start").body
+    tool = {"tool_name": "Read", "tool_input": {"file_path": "x"}}
+    assert "| Start" in hook(asked, "PostToolUse", **tool).body["hookSpecificOutput"]["additionalContext"]
+    assert hook(asked, "PostToolUse", **tool).body == {}
+    (told,) = asked.post("/v1/call/receipts", agentId="bob", id=sent["id"]).body["recipients"]
+    assert [each["stage"] for each in told["receipts"]] == ["accepted", "handed-over"]
+
+
+def test_an_end_is_held_once(asked: Door):
+    asked.post("/v1/messages", agentId="bob", to="ada", subject="Wait")
+    assert hook(asked, "Stop").body["decision"] == "block"
+    assert hook(asked, "Stop", stop_hook_active=True).body == {}
+
+
+def test_a_session_that_nobody_knows_is_given_nobodys_mail(asked: Door):
+    asked.post("/v1/messages", agentId="bob", to="user", subject="private")
+    assert asked.post("/v1/hook/claude", hook_event_name="Stop", session_id="another").body == {}
+    assert "held by bob" in json.dumps(asked.post(
+        "/v1/hook/claude", hook_event_name="PreToolUse", tool_name="Write", tool_input={"file_path": "src/x.py"},
+    ).body)  # fmt: skip
+
+
+def test_an_agents_token_is_that_agent_and_nobody_else(asked: Door):
+    made = asked.post("/v1/call/token.new", agent="bob").body
+    bob = asked.having(made["token"])
+    assert write(bob, "src/x.py") == {}, "bob holds it, whatever session the event names"
+    refused = hook(bob, "PreToolUse", tool_name="Write", tool_input={"file_path": "src/x.py"}, agentId="ada")
+    assert refused.status == 403
+    reader = asked.having(asked.post("/v1/call/token.new", read_only=True).body["token"])
+    assert hook(reader, "Stop").status == 403
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"hook_event_name": 7}, {"cwd": "\0", "hook_event_name": "Stop"}, {"tool_input": []}]
+)
+def test_what_is_hardly_an_event_breaks_nothing(asked: Door, body: dict[str, Any]):
+    assert asked.post("/v1/hook/claude", **body).status in (200, 422)
+
+
+def test_an_unknown_program_is_not_found(asked: Door):
+    answer = asked.post("/v1/hook/cluade", hook_event_name="Stop")
+    assert (answer.status, answer.body["error"]["code"]) == (404, "UNKNOWN_HOST")
