@@ -1,5 +1,6 @@
 """What comes in and what goes out of a command."""
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -79,6 +80,17 @@ class Desk:
         name = self.options.agent or self.call.environ.get("ROOK_AGENT") or None
         lineage = tuple((each[0].pid, each[0].started) for each in self.chain)
         return self.house.caller(name, lineage=lineage, **more)
+
+    @property
+    def joins_by_itself(self) -> bool:
+        """Whether a session that starts here joins: switched on for every folder, or for folders like this one."""
+        from fnmatch import fnmatchcase
+
+        settings, here, home = self.house.settings, os.path.abspath(self.call.cwd), self.call.environ.get("HOME", "~")
+        wanted = [os.path.join(home, p[2:]) if p.startswith("~/") else p for p in settings["mesh.auto_join_paths"]]
+        return settings["mesh.auto_join"] or any(
+            fnmatchcase(here, each.rstrip("/")) or fnmatchcase(here, f"{each.rstrip('/')}/*") for each in wanted
+        )
 
     def verb(self, name: str, args: Mapping[str, Any], **more: Any) -> Any:
         return self.house.client.call(name, args, self.caller(**more))

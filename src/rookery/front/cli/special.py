@@ -19,7 +19,7 @@ from .router import answer, call_verb, document, typed
 
 def join(desk: Desk, read: dict[str, Any]) -> Reply:
     """Binds the agent program or shell above this process, so that later commands know who they are."""
-    if read.pop("auto") and not auto_join_wanted(desk):
+    if read.pop("auto") and not desk.joins_by_itself:
         return Reply()
     said = [name for name in (read["name"], desk.options.agent) if name is not None]
     if "" in said or len({names.key(name) for name in said}) > 1:
@@ -30,18 +30,6 @@ def join(desk: Desk, read: dict[str, Any]) -> Reply:
     args.setdefault("program", next((name for identity, name, _ in desk.chain if identity == bound), ""))
     caller = desk.house.caller(None, process=tuple(bound) if bound else None)
     return answer(desk, "join", desk.house.client.call("join", args, caller))
-
-
-def auto_join_wanted(desk: Desk) -> bool:
-    """Switched on for every folder, or for folders like this one."""
-    from fnmatch import fnmatchcase
-
-    settings, here = desk.house.settings, os.path.abspath(desk.call.cwd)
-    home = desk.call.environ.get("HOME", "~")
-    patterns = [os.path.join(home, p[2:]) if p.startswith("~/") else p for p in settings["mesh.auto_join_paths"]]
-    return settings["mesh.auto_join"] or any(
-        fnmatchcase(here, pattern.rstrip("/")) or fnmatchcase(here, f"{pattern.rstrip('/')}/*") for pattern in patterns
-    )
 
 
 def escalate(desk: Desk, read: dict[str, Any]) -> Reply:

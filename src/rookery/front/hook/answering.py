@@ -57,9 +57,7 @@ def _limit(profile: Profile) -> int:
 
 
 def _start(desk: Desk, profile: Profile, event: Event) -> Answered:
-    from rookery.front.cli.special import auto_join_wanted
-
-    if auto_join_wanted(desk):
+    if desk.joins_by_itself:
         try:
             _join(desk, profile, event)
         except errors.RookError as error:
