@@ -92,7 +92,7 @@ def test_a_wait_that_is_over(rook: Terminal) -> None:
     rook.ok(*ADA, "reserve", "src/")
     assert refusal(rook, *BOB, "reserve", "src/x", "--wait", "0.1")["code"] == "RESERVED"
     assert [row["agent"] for row in rook.json("reservations")["reservations"]] == ["architect"]
-    assert "implementer waits for src/" in rook.ok(*ADA, "inbox")
+    assert "implementer waits for src/" in rook.ok(*ADA, "inbox", width=120)
 
 
 def test_transfer_and_force(rook: Terminal) -> None:

@@ -20,7 +20,7 @@ def asked(door: Door) -> Door:
 
 
 def hook(door: Door, event: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:
-    return door.post("/v1/hook/claude", headers or {}, hook_event_name=event, session_id=SESSION, **more)
+    return door.post("/v1/hook/claude", headers or {}, **{"hook_event_name": event, "session_id": SESSION, **more})
 
 
 def write(door: Door, path: str, **more: Any) -> Any:
@@ -35,7 +35,7 @@ def test_an_edit_of_what_another_holds_is_denied(asked: Door):
 
 
 def test_the_holder_itself_is_let_through(asked: Door):
-    assert write(asked, "src/x.py", agentId="bob") == {}
+    assert write(asked, "src/x.py", agentId="bob", session_id="bobs own") == {}
 
 
 def test_mail_is_handed_over_once_and_written_down(asked: Door):
@@ -61,10 +61,17 @@ def test_a_session_that_nobody_knows_is_given_nobodys_mail(asked: Door):
     ).body)  # fmt: skip
 
 
+def test_a_session_of_one_agent_is_not_anothers(asked: Door):
+    bob = asked.having(asked.post("/v1/call/token.new", agent="bob").body["token"])
+    answer = hook(bob, "Stop")
+    assert (answer.status, answer.code) == (403, "NOT_YOUR_SESSION")
+    assert "ROOK_AGENT=bob" in answer.body["error"]["hint"]
+
+
 def test_an_agents_token_is_that_agent_and_nobody_else(asked: Door):
     made = asked.post("/v1/call/token.new", agent="bob").body
     bob = asked.having(made["token"])
-    assert write(bob, "src/x.py") == {}, "bob holds it, whatever session the event names"
+    assert write(bob, "src/x.py", session_id="unknown") == {}, "bob holds it"
     refused = hook(bob, "PreToolUse", tool_name="Write", tool_input={"file_path": "src/x.py"}, agentId="ada")
     assert refused.status == 403
     reader = asked.having(asked.post("/v1/call/token.new", read_only=True).body["token"])

@@ -134,12 +134,12 @@ def _codex(wanted: Wanted) -> list[Piece]:
         event: {"type": "command", "command": join(words(wanted, "codex", moment)), "timeout": TIMEOUT_S}
         for event, moment in _events("codex").items()
     }
-    # Codex gives a server nothing of its own environment that is not named, and begins a turn without those that are
-    # not ready: a first call would fail.
+    # Codex gives a server nothing of its own environment that is not named. `required` is left to the user: with it a
+    # first call never comes too early, but Codex does not start for whoever has no `rook`.
     passed = ", ".join(f'"{name}"' for name in PASSED_ON)
     body = (
         f'[mcp_servers.rook]\ncommand = {_toml(wanted.rook)}\nargs = ["mcp"]\n'
-        f"env_vars = [{passed}]\nrequired = true\nstartup_timeout_sec = 30"
+        f"env_vars = [{passed}]\nstartup_timeout_sec = 30"
     )
     return [
         Hooks(".codex/hooks.json", entries, is_hook("codex")),

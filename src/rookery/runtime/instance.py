@@ -94,6 +94,8 @@ def stop(scope: Scope) -> int:
     pid = holder["pid"]
     if holder.get("started") and process.state(pid, holder["started"]) == process.DEAD:
         raise Unreachable(f"The lock {scope.lock} is held by an unknown process.", f"fuser {scope.lock} names it.")
+    if holder.get("started") and process.state(pid, holder["started"]) == process.STOPPED:
+        raise Unreachable(f"The daemon (pid {pid}) is stopped, and hears nothing.", f"`kill -CONT {pid}`, then again.")
     os.kill(pid, signal.SIGTERM)
     until = time.monotonic() + STOP_S
     while not _free(scope):

@@ -7,7 +7,7 @@ Python block, a command run under a slot), which alone renews it. One without ei
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rookery.core import holding, patterns, presence, text
+from rookery.core import errors, holding, patterns, presence, text
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
@@ -39,6 +39,17 @@ class Request(NamedTuple):
 
 def lease_of(row: Row) -> holding.Lease:
     return holding.Lease(row["expires_at"], row["renewed_at"], row["ttl_ms"])
+
+
+def able(tx: Tx) -> Row:
+    """The caller, if it can hold anything: what the dead hold is free at once. (Whoever never joined holds by time.)"""
+    me = tx.me()
+    if tx.liveness(me) in (presence.Liveness.DEAD, presence.Liveness.ENDED):
+        raise errors.Refused(
+            f"{me['name']}'s session is over: its process has ended, and what it holds would be free at once.",
+            f"`rook join {me['name']}` from the shell or program that goes on.", code="NOT_JOINED",
+        )  # fmt: skip
+    return me
 
 
 def keeper(tx: Tx, row: Row) -> presence.Liveness | None:

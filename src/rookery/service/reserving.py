@@ -35,7 +35,7 @@ def reserve(
     bound: Bound = False,
 ) -> dict[str, Any]:
     """All of them or none."""
-    me = tx.me()
+    me = holds.able(tx)
     mode = holding.SHARED if shared else holding.EXCLUSIVE
     asked = holds.Request(_wants(paths), mode, lease_ttl(tx, ttl_ms), check_reason(reason), bound)
     tx.beat()

@@ -23,7 +23,7 @@ def take(
     bound: reserving.Bound = False,
 ) -> dict[str, Any]:
     """One of them. Taking it twice is having two: a slot is counted, whoever has it."""
-    me = tx.me()
+    me = holds.able(tx)
     wants = [holds.Want("slot", holding.check_slot(name), name)]
     ttl = reserving.lease_ttl(tx, ttl_ms)
     asked = holds.Request(wants, holding.EXCLUSIVE, ttl, reserving.check_reason(reason), bound)

@@ -179,7 +179,8 @@ def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:
     """Who the agent is, what it holds, who is here, what the team asks of everyone, and its mail."""
     limit = min(limit, hooks.GREETING_LIMIT)
     held = [{"id": row["id"], "title": row["title"]} for row in tx.all("held_titles", agent=me["id"], limit=5)]
-    others = [row["name"] for row in tx.all("present", everyone=0) if row["id"] != me["id"]]
+    present = (row for row in tx.all("present", everyone=0) if row["id"] != me["id"])
+    others = [row["name"] for row in present if mesh.is_live_row(tx, row)]
     words = hooks.greeting(me["name"], tx.team, me["role"], held, others, tx.settings["hook.conventions"])
     waiting = _fresh(tx, me, 0)
     room = limit - len(words) - 2

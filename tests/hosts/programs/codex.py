@@ -45,14 +45,20 @@ class Codex(Program):
     package = "@openai/codex"
     model = "gpt-5.5"
 
+    _project: Path | None = None
+
     def settle(self, place: Place) -> None:
+        self._project = place.project
         config = place.home / ".codex" / "config.toml"
         config.parent.mkdir()
         config.write_text(CONFIG.format(model=self.model, url=BASE_URL, project=place.project))
 
     def command(self, prompt: str) -> list[str]:
         free = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"]
-        return ["codex", "exec", *free, prompt]
+        # Only where such a server is set up does this say anything: a first call must not come before it is ready.
+        served = self._project is not None and (self._project / ".codex" / "config.toml").exists()
+        wait = ["-c", "mcp_servers.rook.required=true"] if served else []
+        return ["codex", "exec", *free, *wait, prompt]
 
     def environment(self) -> dict[str, str]:
         return {"RIG_KEY": "dummy"}

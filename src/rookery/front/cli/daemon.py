@@ -95,7 +95,10 @@ def _port(written: str) -> int:
 def _announced(desk: Desk, where: dict[str, Any]) -> str:
     if desk.options.json:
         return document(where)
-    return f"Up at {where['url']} for team {where['teamId']} (pid {where['pid']}). `rook down` stops it.\n"
+    team = desk.options.team
+    served = f"team {team}" if team else f"every team of this home; here {where['teamId']}"
+    down = f"rook down --team {team}" if team else "rook down"
+    return f"Up at {where['url']} for {served} (pid {where['pid']}). `{down}` stops it.\n"
 
 
 def _detach(desk: Desk, read: dict[str, Any], scope: instance.Scope) -> Reply:

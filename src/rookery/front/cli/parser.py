@@ -19,7 +19,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, name: str, help: str, width: int) -> None:
         super().__init__(
-            prog=f"rook {name}", description=f"{help}.", add_help=False, allow_abbrev=False,
+            prog=f"rook {name}", description=help if help.endswith("?") else f"{help}.", add_help=False,
+            allow_abbrev=False,
             formatter_class=lambda prog: argparse.HelpFormatter(prog, width=min(width, 110), max_help_position=30),
         )  # fmt: skip
         self._rest = ""  # the argument that takes what follows `--`

@@ -184,6 +184,7 @@ def run(call: Call) -> Reply:
     """One command from its words to its reply. Refusals are replies too."""
     wants_json = "--json" in call.argv
     desk: Desk | None = None
+    argv = call.argv
     try:
         argv, options = _leading(call.argv)
         if not argv or argv[0] in ("-h", "--help", "help"):
@@ -196,7 +197,9 @@ def run(call: Call) -> Reply:
         command, rest = find(argv)
         return _command(desk, command, rest)
     except errors.RookError as error:
-        return refused(error, wants_json)
+        told = refused(error, wants_json)
+        # To an agent program 2 is a no: a hook that was set up wrongly is told of, and stops no tool.
+        return told._replace(code=1) if argv[:1] == ["hook"] and "--closed" not in argv else told
     finally:
         if desk is not None:
             desk.close()

@@ -163,18 +163,24 @@ def _sent(result: dict[str, Any]) -> RenderableType:
     return Group(*lines)
 
 
+ROOM = 25  # a subject of so many characters fits beside everything else
+
+
 def _inbox(result: dict[str, Any]) -> RenderableType:
     if not result["messages"]:
         return say(
             f"No mail waits for {result['agent']}. ",
             ("`rook inbox --open` shows what was read, --all everything.", "dim"),
         )
-    table = new_table("id", "from", "subject", "priority", "type", "state", "sent")
+    tells_state = any(m["state"] != "unread" for m in result["messages"])  # otherwise it is no news
+    state = ["state"] if tells_state else []
+    table = new_table("id", "from", "subject", "priority", "type", *state, "sent", folded=())
+    table.expand = any(len(m["subject"]) > ROOM for m in result["messages"])  # then it gets what the others leave
     for m in result["messages"]:
         table.add_row(
             m["id"], one_line(m["from"], 24), Text(one_line(m["subject"], 70), PRIORITY[m["priority"]]),
             Text(m["priority"], PRIORITY[m["priority"]]), m.get("label") or m["type"],
-            Text(m["state"], STATE[m["state"]]), Text(short(m["created_at"]), "dim"),
+            *([Text(m["state"], STATE[m["state"]])] if tells_state else []), Text(short(m["created_at"]), "dim"),
         )  # fmt: skip
     more = " More wait: -n 100." if result["more"] else ""
     return Group(table, Text(f"`rook read ID`, `rook reply ID -m ...`, `rook ack ID`.{more}", "dim"))

@@ -1,22 +1,26 @@
 """What every renderer uses: tables, lines, times."""
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 # Columns that must stay whole: an id in two pieces can not be copied.
-WHOLE = {"id": 16, "to": 1, "state": 1, "status": 1, "priority": 6}
+WHOLE = {"id": 16, "to": 1, "state": 6, "status": 1, "priority": 6, "from": 8, "sent": 12}
+LONG = ("subject",)  # gives way to all others
 FOLDED = ("what happened", "what it is", "from", "value", "setting")
 
 
-def new_table(*columns: str) -> Table:
+def new_table(*columns: str, folded: Sequence[str] = FOLDED) -> Table:
     """One line a row where it can be; what is long is cut, never an id."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1))
     for name in columns:
-        if name in FOLDED:
+        if name in folded:
             table.add_column(name, overflow="fold")
         else:
-            table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=WHOLE.get(name))
+            ratio = 1 if name in LONG else None
+            table.add_column(name, no_wrap=True, overflow="ellipsis", min_width=WHOLE.get(name), ratio=ratio)
     return table
 
 

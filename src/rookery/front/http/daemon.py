@@ -29,6 +29,7 @@ class Daemon:
         self.queue = app.open_queue(house)
         self.news = News(house.bell)
         self.numbers = Numbers()
+        self.recording: dict[str, asyncio.Event] = {}  # hooks whose answer is being written down, by their session
         self._loop: asyncio.AbstractEventLoop | None = None  # where answers are handed over
 
     def serves(self, team: str) -> str:

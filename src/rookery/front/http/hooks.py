@@ -10,7 +10,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response
 
 from rookery import app
-from rookery.core import errors, tokens
+from rookery.core import errors, names, tokens
 from rookery.core.hooks import Event, Moment
 from rookery.front.cli.call import Call, Desk, Later, Options
 from rookery.front.cli.router import follow_up
@@ -22,6 +22,7 @@ from .answer import json_answer
 from .ask import Ask
 from .daemon import Daemon
 
+RECORD_S = 1.0
 PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "ROOK_HOME")
 
 
@@ -31,11 +32,37 @@ async def answered(ask: Ask) -> Response:
     event = profile.read(host, ask.body)
     call = _call(ask.daemon, event)
     options = Options(team=_team(ask), agent=_named(ask))
+    await _recorded(ask.daemon, event)
     written, later = await asyncio.to_thread(_answer, call, options, host, event)
     answer = Response(written, media_type="application/json") if written else json_answer({})
     if later is not None:
-        answer.background = BackgroundTask(asyncio.to_thread, follow_up, call, later)
+        answer.background = _record(ask.daemon, event, call, later)
     return answer
+
+
+def _record(daemon: Daemon, event: Event, call: Call, later: Later) -> BackgroundTask:
+    """What is written down after the answer was sent; until then the next hook of that session waits."""
+    done = daemon.recording.setdefault(event.session, asyncio.Event())
+
+    async def record() -> None:
+        try:
+            await asyncio.to_thread(follow_up, call, later)
+        finally:
+            daemon.recording.pop(event.session, None)
+            done.set()
+
+    return BackgroundTask(record)
+
+
+async def _recorded(daemon: Daemon, event: Event) -> None:
+    """Of an answer that nobody took nothing is written down, and nobody waits for it for long."""
+    pending = daemon.recording.get(event.session)
+    if pending is None:
+        return
+    try:
+        await asyncio.wait_for(pending.wait(), RECORD_S)
+    except TimeoutError:
+        daemon.recording.pop(event.session, None)
 
 
 def _named(ask: Ask) -> str | None:
@@ -65,13 +92,23 @@ def _call(daemon: Daemon, event: Event) -> Call:
 def _answer(call: Call, options: Options, host: Profile, event: Event) -> tuple[str, Later | None]:
     desk = Desk(call, options)
     try:
-        if not options.agent and event.session and event.moment is not Moment.START:
-            found = desk.verb("turn.whose", {"host": host.name, "host_id": event.session[:200]})
-            desk.options = options._replace(agent=found["agent"] or None)
+        if event.session and event.moment is not Moment.START:
+            found = desk.verb("turn.whose", {"host": host.name, "host_id": event.session[:200]})["agent"]
+            desk.options = options._replace(agent=_one(options.agent, found))
         done = answering.at(desk, host, event)
     finally:
         desk.close()
     return profile.write(host, event, done.answer), done.later
+
+
+def _one(said: str | None, known_as: str) -> str | None:
+    """Who asks. A session that began under one name can not go on under another: its files would not be its own."""
+    if said and known_as and names.key(said) != names.key(known_as):
+        raise errors.NotYours(
+            f"This session is {known_as}'s, and the request is {said}'s.",
+            f"Set ROOK_AGENT={said} where the program starts, beside ROOK_TOKEN.", code="NOT_YOUR_SESSION",
+        )  # fmt: skip
+    return said or known_as or None
 
 
 def _no_stream(_text: str) -> None:

@@ -9,7 +9,7 @@ from rookery.core import errors, times, toml
 from rookery.front.cli.call import Desk
 from rookery.hosts import jsontext, known, setup, trust
 from rookery.hosts.pieces import Block, Hooks, OwnFile, Piece, Server
-from rookery.runtime import children, files, git, installed, settling
+from rookery.runtime import children, files, git, installed, net, settling
 
 from . import plan
 
@@ -43,6 +43,7 @@ def _of_host(desk: Desk, root: str, host: str, want: setup.Wanted, heard: Mappin
     yield _files(root, host, pieces)
     said = _commands(root, host, pieces[0], want)
     yield _answer(desk, host, said)
+    yield from _by_http(desk, root, host, pieces[0])
     verdict = _trusted(desk, root, host)
     if not installed.on_path([host], desk.call.environ):
         yield Check(f"{host} trust", True, f"`{host}` is not on your PATH, so there is nothing to look at")
@@ -153,6 +154,21 @@ def _answer(desk: Desk, host: str, rook: str) -> Check:
     said = (err or out).strip().partition("\n")[0][:200] or "nothing, within its 1.5 s"
     return Check(what, False, f"`{rook} hook {host} start` said: {said}",
                  "Try it by hand; on a slow machine `rook up` makes hooks quick.")  # fmt: skip
+
+
+def _by_http(desk: Desk, root: str, host: str, hooks: Piece) -> Iterator[Check]:
+    """Of hooks that ask a daemon: is it there, and has the program a token?"""
+    text = _text(root, hooks)
+    if not isinstance(hooks, Hooks) or text is None:
+        return
+    for url in sorted({str(entry["url"]) for entry in hooks.found(text).values() if entry.get("type") == "http"}):
+        where = url.partition(setup.HOOK_PATH)[0]
+        there = net.answers(f"{where}/healthz")
+        seen = f"{where} answers" if there else f"{where} does not answer, so the tools just run"
+        yield Check(f"{host} daemon", there, seen, "" if there else "`rook up --detach` starts it.")
+        has = bool(desk.call.environ.get("ROOK_TOKEN"))
+        todo = "`rook token new --agent NAME` makes one; ROOK_AGENT=NAME belongs to it."
+        yield Check(f"{host} token", has, f"ROOK_TOKEN is {'' if has else 'not '}set here", "" if has else todo)
 
 
 # -- does the program run it? ------------------------------------------------------------------------------------------

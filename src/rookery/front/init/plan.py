@@ -1,6 +1,7 @@
 """What would be changed, as pairs of bytes. Nothing is written here."""
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -33,6 +34,12 @@ class Plan(NamedTuple):
 
 def ground(desk: Desk) -> Ground:
     root = git.toplevel(desk.call.cwd) or os.path.realpath(desk.call.cwd)
+    home = desk.call.environ.get("HOME", "")
+    if home and root == os.path.realpath(home):
+        raise errors.Refused(
+            "This is your home folder: what is written here holds for everything you do.",
+            "Run `rook init` in the repository that the agents work in.", code="NOT_HERE",
+        )  # fmt: skip
     at = settling.record_path(desk.house.places.home, root)
     return Ground(root, at, settling.load(at))
 
@@ -80,7 +87,7 @@ def _speakable(rook: str) -> str:
 
 def put_in(desk: Desk, where: Ground, chosen: Sequence[str], want: setup.Wanted, *, git_hook: bool) -> Plan:
     pieces = setup.pieces(chosen, want)
-    notes = _about_rook(want.rook)
+    notes = [*_about_rook(want.rook), *_about_place(where.root), *_about_http(want, chosen)]
     pieces, left_out = _without_switch(desk, where.root, pieces)
     changes = [change for change in _changes(where.root, pieces) if change.before.data != change.after.data]
     if git_hook:
@@ -90,9 +97,23 @@ def put_in(desk: Desk, where: Ground, chosen: Sequence[str], want: setup.Wanted,
 
 
 def _about_rook(rook: str) -> list[str]:
+    if rook == installed.OWN and sys.prefix != sys.base_prefix:
+        return [f"`rook` is in the virtual environment {sys.prefix}: a program that is started without it on its PATH "
+                "does not find it."]  # fmt: skip
     if rook == installed.OWN:
         return []
     return [f"`rook` is not on your PATH, so {rook} was written; whoever shares these files needs it there too."]
+
+
+def _about_place(root: str) -> list[str]:
+    return [] if git.toplevel(root) else [f"{root} is no git repository: the team is this folder alone."]
+
+
+def _about_http(want: setup.Wanted, chosen: Sequence[str]) -> list[str]:
+    if not want.url or "claude" not in chosen:
+        return []
+    return [f"Claude Code asks {want.url}: `rook up --detach` first, and ROOK_AGENT and ROOK_TOKEN in its environment "
+            "(`rook token new --agent NAME`)."]  # fmt: skip
 
 
 def _without_switch(desk: Desk, root: str, pieces: list[Piece]) -> tuple[list[Piece], list[str]]:
