@@ -1,5 +1,6 @@
 """The tools a model is given: few, small, drawn from the table of verbs."""
 
+import asyncio
 import json
 
 import pytest
@@ -55,7 +56,7 @@ def test_every_argument_is_one_of_its_verb_or_explained(tool: tools.Tool) -> Non
 )
 def test_a_wrong_call_is_refused_before_it_reaches_anyone(name: str, args: dict[str, object], says: str) -> None:
     with pytest.raises(errors.RookError, match=says.replace(".", r"\.")):
-        tools.call(None, name, args)  # pyright: ignore[reportArgumentType]
+        asyncio.run(tools.call(None, name, args))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
