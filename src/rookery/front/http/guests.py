@@ -194,12 +194,14 @@ class Guests:
         return guest
 
     def _of_session(self, session: str, known: Known) -> Guest:
-        guest = self._by_session.get(session)
-        if guest is None:
+        if not session:
             return Guest(self._daemon, known)  # kept once the protocol has accepted it
-        if guest.who.key != known.key:
+        guest = self._by_session.get(session)
+        if guest is None or guest.who.key != known.key:
             raise errors.UnknownName(
-                "This session was opened with another token, name or team.", "Open one of your own.", code="NO_SESSION"
+                "There is no such session, or it was opened with another token, name or team.",
+                "Open one: initialize.",
+                code="NO_SESSION",
             )
         return guest
 
