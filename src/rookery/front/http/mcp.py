@@ -1,7 +1,7 @@
 """`/mcp`: the door for models in the resident process, opened by the first who knocks.
 
-The `mcp` package costs most of a second and tens of megabytes. Whoever never speaks it pays neither: what needs it is in
-`guests`, and that is imported beside the event loop when the first request comes.
+The `mcp` package costs most of a second and tens of megabytes. Whoever never speaks it pays neither: what needs it is
+in `guests`, and that is imported beside the event loop when the first request comes.
 """
 
 import asyncio
