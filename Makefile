@@ -39,15 +39,18 @@ test-hosts: hosts ## the tests with the real agent programs alone
 test-all: $(ENV) components hosts-or-not lint types contracts bench ## what CI runs: all checks, all tests, nothing skipped
 	@ROOK_NO_SKIPS=1 HYPOTHESIS_PROFILE=ci $(PYTEST) -m "" $(ARGS)
 
-hosts: $(ENV) ## install the agent programs that test-hosts runs, at their pinned versions
+hosts: $(ENV) ## install the agent programs and other npm packages of the tests, at their pinned versions
 	@$(PY) -m tests.hosts.install
+	@$(PY) -m tests.tools.kit
 
 # Within its deadline it says what failed; the tests that need the programs fail then, and all others still run.
 hosts-or-not: $(ENV)
 	@$(PY) -m tests.hosts.install || echo "make test-all goes on; the tests of the agent programs will fail" >&2
+	@$(PY) -m tests.tools.kit || echo "make test-all goes on; tests of the door for models will fail" >&2
 
-hosts-lock: $(ENV) ## write tests/hosts/package-lock.json anew from its package.json
+hosts-lock: $(ENV) ## write the package-lock.json of tests/hosts and tests/tools anew
 	@$(PY) -m tests.hosts.install lock
+	@$(PY) -m tests.tools.kit lock
 
 hosts-seen: hosts ## write anew what the agent programs give their hooks
 	@ROOK_WRITE_SEEN=1 $(PYTEST) -m hosts tests/hosts/test_seen.py $(ARGS)

@@ -103,6 +103,7 @@ SETTINGS: tuple[Setting, ...] = (
     _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
     _count("daemon.body_limit", 8_388_608, "bytes", 1024, 1 << 30, "Longest request the daemon reads."),
     _seconds("daemon.sweep_s", 2, 0.05, 3600, "How often the daemon looks for what expired."),
+    _seconds("mcp.idle_s", 1800, 0.1, YEAR_S, "A model that asks the daemon nothing for so long has left."),
     *_limit("budget.", "the team"),
     *_limit("budget.agent_", "an agent without a limit of its own"),
     *_limit("budget.task_", "a task without a limit of its own"),

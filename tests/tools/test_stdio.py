@@ -16,11 +16,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 PATIENCE_S = 60.0
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_mail_goes_from_one_model_to_another(seats: Seats) -> None:
     async with seats() as ada, seats() as bob:
         assert await ada.call("join", name="ada", role="architect") == f"You are ada in team {TEAM}."

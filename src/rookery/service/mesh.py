@@ -25,7 +25,7 @@ def join(
     human: Annotated[bool, Arg("a person sits here")] = False,
     coordination: Annotated[str, Arg("how many messages it may send", choices=tuple(mail.COORDINATION))] = "",
     branch: Annotated[str, Arg("the git branch", hidden=True)] = "",
-    resume: Annotated[bool, Arg("a process that joined before goes on", hidden=True)] = False,
+    resume: Annotated[bool, Arg("whoever joined before goes on", hidden=True)] = False,
 ) -> dict[str, Any]:
     coordination = coordination or tx.settings["mail.coordination"]
     if coordination not in mail.COORDINATION:
@@ -37,7 +37,7 @@ def join(
     name = names.check_new_name(name) if name else _new_name(tx)
     agent = tx.find_agent(name) or tx.make_agent(name, role=role, is_human=human)
     how = mesh.arrival(
-        agent["name"], tx.liveness(agent), same_process=resume and _same_process(tx, agent), takeover=takeover,
+        agent["name"], tx.liveness(agent), same_process=resume and _goes_on(tx, agent), takeover=takeover,
         seen_ms_ago=tx.now - (agent["heartbeat_at"] or tx.now), where=agent["cwd"] or "",
     )  # fmt: skip
     if how is mesh.Arrival.RESUME:
@@ -105,13 +105,13 @@ def _new_name(tx: Tx) -> str:
     )
 
 
-def _same_process(tx: Tx, agent: Row) -> bool:
+def _goes_on(tx: Tx, agent: Row) -> bool:
+    """Does the process that joined before join again, or, where none is known, the very session?"""
     mine = tx.caller.process
+    if mine is None:
+        return tx.caller.session is not None and tx.caller.session == agent["session"]
     return (
-        bool(mine)
-        and mine == (agent["pid"], agent["started"])
-        and agent["boot"] == tx.caller.boot
-        and agent["host"] == tx.caller.host
+        mine == (agent["pid"], agent["started"]) and agent["boot"] == tx.caller.boot and agent["host"] == tx.caller.host
     )
 
 

@@ -41,7 +41,7 @@ def escalate(desk: Desk, read: dict[str, Any]) -> Reply:
 def serve_mcp(desk: Desk, _read: dict[str, Any]) -> Reply:
     from rookery.front.mcp import seat, server
 
-    server.serve(seat.Seat(desk.house, desk.call.peer))
+    server.serve(seat.LocalSeat(desk.house, desk.call.peer))
     return Reply()
 
 

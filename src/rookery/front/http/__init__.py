@@ -7,6 +7,7 @@ May touch: the network, and the house through the queued client. Routes translat
     routes.py   every route in one table                                      tasks, threads, usage, resources: acts
     news.py     waiting for the bell on the event loop; events as a stream    metrics.py, answer.py
     openapi.py  the description, with shapes*.py (what verbs answer) and links.py (what can be asked next)
+    mcp.py      the door for models, opened by the first of them; guests.py  who they are and how long they stay
     wire.py     the head and the body of an answer in one write
 
 Invariants: an id from a URL is only ever a value in a query, never a path. A request is answered after the commit it

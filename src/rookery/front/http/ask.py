@@ -8,7 +8,6 @@ from urllib.parse import unquote_plus
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from rookery.client.placed import Ground, placed
 from rookery.core import errors, names, text
 from rookery.core.caller import Caller, Grant
 
@@ -137,12 +136,8 @@ class Ask:
         return await self.daemon.call(self.team(), verb, self._placed(verb, args), self.caller())
 
     def _placed(self, verb: str, args: dict[str, Any]) -> Mapping[str, Any]:
-        """Paths are taken from the top of our own team's workspace. Our own client resolved them where it is; of other
-        teams the workspace is not known here, and the verb refuses what is not plainly inside."""
-        if self.header(CALLER_HEADER) or self.team() != self.daemon.team:
-            return args
-        root = self.daemon.house.places.root
-        return placed(verb, args, Ground(root, root))
+        """Our own client resolved paths where it is."""
+        return args if self.header(CALLER_HEADER) else self.daemon.placed(self.team(), verb, args)
 
     async def wait_for(self, verb: str, args: dict[str, Any]) -> Any:
         return await self.daemon.wait_for(self.team(), verb, args, self.caller(), self.wait_s())
@@ -196,6 +191,10 @@ def _no_caller() -> errors.BadInput:
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> dict[str, Any]:
+    return parsed(await read_bytes(scope, receive, limit))
+
+
+async def read_bytes(scope: Scope, receive: Receive, limit: int) -> bytes:
     declared = dict(scope["headers"]).get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > limit:
         _too_large(limit)
@@ -210,7 +209,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> dict[str, Any
         if size > limit:
             _too_large(limit)
         more = message.get("more_body", False)
-    return parsed(b"".join(parts))
+    return b"".join(parts)
 
 
 def _too_large(limit: int) -> NoReturn:

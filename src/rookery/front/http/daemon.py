@@ -7,6 +7,7 @@ from typing import Any
 
 from rookery import app
 from rookery.client.deed import Deed
+from rookery.client.placed import Ground, placed
 from rookery.client.queued import CUT_OFF
 from rookery.core import errors, names, text, tokens
 from rookery.core.caller import Caller, Grant
@@ -49,6 +50,12 @@ class Daemon:
         if found is None or (self.only_team and found.team != self.team):
             raise tokens.unknown()
         return found
+
+    def placed(self, team: str, verb: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Paths are taken from the top of our own team's workspace. Of other teams the workspace is not known here, and
+        the verb refuses what is not plainly inside."""
+        root = self.house.places.root
+        return placed(verb, args, Ground(root, root)) if team == self.team else args
 
     async def call(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         """Writes wait for their commit. Reads are done here and now, or, when they take long, in the pool."""

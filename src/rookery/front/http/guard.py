@@ -34,13 +34,13 @@ class Guard:
         self._daemon = daemon
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status = perf_counter(), GONE
+        began, answer = perf_counter(), None
         try:
             answer = await self._answer(scope, receive)
             if answer is not None:
-                status = answer.status_code
                 await answer(scope, receive, send)
         finally:
+            status = GONE if answer is None else answer.status_code
             route = scope.get("rook.route", "other")
             took = perf_counter() - began
             self._daemon.numbers.note(scope["method"], route, status, took)

@@ -18,6 +18,7 @@ from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
 from .guard import GRANT, Guard
+from .mcp import PATH, Mcp
 from .shapes_guard import Verdict
 from .shapes_team import DEFINITION
 
@@ -120,15 +121,16 @@ TABLE: tuple[Line, ...] = (
 )  # fmt: skip
 
 
-def application(daemon: Daemon) -> ASGIApp:
-    return Guard(Routes(daemon).answer, daemon)
+def application(daemon: Daemon, mcp: Mcp | None = None) -> ASGIApp:
+    return Guard(Routes(daemon, mcp or Mcp(daemon)).answer, daemon)
 
 
 class Routes:
     """Finds the line for a request. By hand: every path is a few words, one of which may stand for anything."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, mcp: Mcp) -> None:
         self._daemon = daemon
+        self._mcp = mcp  # a protocol of its own, that describes itself
         self._root = Place()
         for line in TABLE:
             here = self._root
@@ -138,6 +140,8 @@ class Routes:
 
     async def answer(self, scope: Scope, receive: Receive) -> Response | None:
         """None when nobody waits for it any more."""
+        if scope["path"] == PATH:
+            return await self._tried(scope, PATH, self._mcp.answer(scope, receive))
         lines, params = self._found(scope["path"])
         if not lines:
             return refusal(errors.UnknownName("There is nothing here.", "GET /openapi.json", code="NOT_FOUND"))
@@ -145,19 +149,25 @@ class Routes:
             error = errors.BadInput("Not with this method.", "GET /openapi.json", code="BAD_METHOD", http=405)
             return refusal(error, {"Allow": ", ".join(lines)})
         line = lines[scope["method"]]
-        scope["rook.route"] = line.path
+        return await self._tried(scope, line.path, self._acted(line, scope, receive, params))
+
+    async def _acted(self, line: Line, scope: Scope, receive: Receive, params: dict[str, str]) -> Response:
+        _refuse_early(line, scope, params)
+        body = await read_body(scope, receive, self._daemon.body_limit) if line.method == "POST" else {}
+        result = await line.act(Ask(self._daemon, scope, params, body))
+        return result if isinstance(result, Response) else json_answer(result)
+
+    async def _tried(self, scope: Scope, route: str, answering: Awaitable[Response]) -> Response | None:
+        scope["rook.route"] = route
         try:
-            _refuse_early(line, scope, params)
-            body = await read_body(scope, receive, self._daemon.body_limit) if line.method == "POST" else {}
-            result = await line.act(Ask(self._daemon, scope, params, body))
+            return await answering
         except errors.RookError as error:
             return refusal(error)
         except ClientDisconnect:
             return None
         except Exception:  # a door: whatever went wrong, the caller gets an answer, and the log the reason
-            log.exception("%s %s", line.method, line.path)
+            log.exception("%s %s", scope["method"], route)
             return refusal(errors.RookError("Something broke in the daemon.", "Its log tells more.", code="INTERNAL"))
-        return result if isinstance(result, Response) else json_answer(result)
 
     def _found(self, path: str) -> tuple[Mapping[str, Line], dict[str, str]]:
         """The lines of a path by their methods, and what stood where anything may stand."""

@@ -19,6 +19,7 @@ from rookery.runtime import doorway, files, instance, logs, places
 from rookery.version import VERSION
 
 from .daemon import Daemon
+from .mcp import Mcp
 from .routes import application
 from .wire import Protocol
 
@@ -100,13 +101,14 @@ def _bound(port: int) -> socket.socket:
 
 
 async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> None:
-    server = Server(uvicorn.Config(application(daemon), **{**SETTINGS, "http": Protocol}))
-
+    mcp = Mcp(daemon)
+    server = Server(uvicorn.Config(application(daemon, mcp), **{**SETTINGS, "http": Protocol}))
     fast = _fast_door(daemon)
 
     def stop() -> None:
         server.should_exit = True
         daemon.news.close()
+        mcp.close()
         fast.shut()
 
     loop = asyncio.get_running_loop()
@@ -119,6 +121,7 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         await server.serve(sockets=[listener])
     finally:
         await fast.close(GRACE_S)
+        await mcp.closed()
         sweeper.cancel()
         await asyncio.gather(sweeper, return_exceptions=True)
 

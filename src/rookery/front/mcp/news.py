@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rookery.client.port import Client
+from rookery.core import errors
+from rookery.core.caller import Caller
 from rookery.wake.port import EVERYONE
 
-from .seat import Seat
-
 INBOX, TASKS, WHO = "rook://inbox", "rook://tasks", "rook://who"
+ALL = (INBOX, TASKS, WHO)
 PAGE = 500
+NEWEST: Mapping[str, Any] = {"after": 0, "limit": 1}  # what tells where the ledger ends now
 _PRESENCE = frozenset(("join", "leave", "rename", "status"))
 
 
@@ -27,21 +30,29 @@ def touched(events: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 class News:
-    """Waits for what happened after the moment it was made."""
+    """Waits for what happened after its beginning. For a thread that has the time."""
 
-    def __init__(self, seat: Seat) -> None:
-        self._seat = seat
-        self._cursor: int = seat.call("events", {"after": 0, "limit": 1})["newest"]
+    def __init__(self, client: Client, caller: Caller) -> None:
+        self._client = client
+        self._caller = caller
+        self._cursor = 0
+
+    def begin(self) -> None:
+        self._cursor = self._client.call("events", NEWEST, self._caller)["newest"]
 
     def wait(self, seconds: float) -> set[str]:
         """The resources that changed meanwhile, after at most so long."""
-        with self._seat.listen(EVERYONE) as listener:
+        with self._client.listen(EVERYONE) as listener:
             found = self._look()
             if not found and listener.wait(seconds):
                 found = self._look()
         return found
 
     def _look(self) -> set[str]:
-        page = self._seat.call("events", {"after": self._cursor, "limit": PAGE})
+        try:
+            page = self._client.call("events", {"after": self._cursor, "limit": PAGE}, self._caller)
+        except errors.CursorTooOld:
+            self.begin()
+            return set(ALL)
         self._cursor = page["cursor"]
         return touched(page["events"])

@@ -1,52 +1,138 @@
-"""Who sits at a connection: the agent that joined through it, or the one its process was bound to before.
+"""Who sits at a connection: the agent that joined through it, or the one it was given from outside.
 
 A model cannot choose its identity call by call. It may take one name by `join`; afterwards the connection has it, and
-the session's epoch fences it like any other.
+the session's epoch fences it like any other. Where the verbs are done, and what is known of whoever connects, differs
+from door to door; what a seat is does not.
 """
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
+
+import anyio
+from anyio import to_thread
 
 from rookery import app
 from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.runtime import git, process
 
+from .news import News
 
-class Seat:
-    """One connection of a model, on this machine: the program above this process is the agent."""
 
-    def __init__(self, house: app.House, peer: int) -> None:
-        self._house = house
-        self._chain = process.ancestors(peer)
+class Seat(ABC):
+    """One connection of a model."""
+
+    team: str
+    reads_only = False
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name  # given from outside, or taken
         self._session: str | None = None
-        self.settings = house.settings
+
+    # -- what a door knows -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    async def done(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
+        """Do a verb where this door does them."""
+
+    @abstractmethod
+    def given(self) -> Caller:
+        """Who calls, as far as the connection tells before anybody joined through it."""
+
+    @abstractmethod
+    def binding(self) -> Caller:
+        """Whom a join binds."""
+
+    @abstractmethod
+    def known(self) -> Mapping[str, Any]:
+        """What a join tells besides what the model says."""
+
+    @abstractmethod
+    def changes(self) -> AsyncGenerator[set[str]]:
+        """The resources of its team that changed, for ever; at first an empty set, once nothing is missed any more."""
+
+    @asynccontextmanager
+    async def present(self) -> AsyncGenerator[None]:
+        """While somebody listens here. Where a process can be looked at, that tells who is there."""
+        yield
+
+    # -- what a seat is ----------------------------------------------------------------------------------------
 
     def caller(self) -> Caller:
-        if self._session is not None:
-            return self._house.caller(None, session=self._session)
-        lineage = tuple((each[0].pid, each[0].started) for each in self._chain)
-        return self._house.caller(self._house.environ.get("ROOK_AGENT") or None, lineage=lineage)
+        given = self.given()
+        return given if self._session is None else given._replace(agent=None, lineage=(), session=self._session)
 
-    def call(self, verb: str, args: Mapping[str, Any]) -> Any:
-        return self._house.client.call(verb, args, self.caller())
+    async def call(self, verb: str, args: Mapping[str, Any]) -> Any:
+        return await self.done(verb, args, self.caller())
 
-    def me(self) -> str:
+    async def me(self) -> str:
         """The agent's name. A model that has none yet is not taken for the person."""
-        name: str = self.call("inbox", {"limit": 1})["agent"]
+        name: str = (await self.call("inbox", {"limit": 1}))["agent"]
         if name == names.PERSON:
             raise errors.Refused("You have no name in this team yet.", "Call join first.", code="WHO_ARE_YOU")
         return name
 
-    def join(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        bound = process.binding(self._chain)
-        program = next((name for identity, name, _ in self._chain if identity == bound), "")
-        known = {"branch": git.branch(self._house.cwd) or "", "program": program, "resume": True}
-        named = {"name": self._house.environ["ROOK_AGENT"]} if self._house.environ.get("ROOK_AGENT") else {}
-        caller = self._house.caller(None, process=tuple(bound) if bound else None)
-        joined: dict[str, Any] = self._house.client.call("join", {**known, **named, **args}, caller)
-        self._session = joined["session"]
+    async def join(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Once. The same name again goes on with what it has, or, where another took it over, asks for it back."""
+        mine = await self._still()
+        held = mine or self._name
+        asked = args.get("name") or held
+        if held and names.key(asked) != names.key(held):
+            raise errors.Refused(
+                f"You are {held} here.", "One connection is one agent: join as it, or go on.", code="ALREADY_NAMED"
+            )
+        named = {"name": asked} if asked else {}
+        caller = self.binding()._replace(session=self._session if mine else None)
+        joined: dict[str, Any] = await self.done("join", {**args, **self.known(), **named}, caller)
+        self._name, self._session = joined["name"], joined["session"]
         return joined
 
-    def listen(self, name: str) -> Any:
-        return self._house.client.listen(name)
+    async def _still(self) -> str:
+        """What the agent that joined here is called now; nothing if nobody did, or if it was put out."""
+        if self._session is None:
+            return ""
+        try:
+            return await self.me()
+        except errors.RookError:
+            return ""
+
+
+class LocalSeat(Seat):
+    """On this machine, in a process of its own: the program above this process is the agent."""
+
+    def __init__(self, house: app.House, peer: int) -> None:
+        self._agent = house.environ.get("ROOK_AGENT", "")
+        super().__init__(self._agent)
+        self.team = house.team
+        self._house = house
+        self._chain = process.ancestors(peer)
+
+    async def done(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
+        return await to_thread.run_sync(self._house.client.call, verb, args, caller)
+
+    def given(self) -> Caller:
+        lineage = tuple((each[0].pid, each[0].started) for each in self._chain)
+        return self._house.caller(self._agent or None, lineage=lineage)
+
+    def binding(self) -> Caller:
+        bound = process.binding(self._chain)
+        return self._house.caller(None, process=tuple(bound) if bound else None)
+
+    def known(self) -> Mapping[str, Any]:
+        bound = process.binding(self._chain)
+        program = next((name for identity, name, _ in self._chain if identity == bound), "")
+        return {"branch": git.branch(self._house.cwd) or "", "program": program, "resume": True}
+
+    async def changes(self) -> AsyncGenerator[set[str]]:
+        news, poll_s = News(self._house.client, self.given()), self._house.settings["poll.s"]
+        await to_thread.run_sync(news.begin)
+        yield set()
+        while True:
+            try:
+                found = await to_thread.run_sync(news.wait, poll_s, abandon_on_cancel=True)
+            except errors.RookError:  # the store is busy, or the daemon away: a change that waits is not lost
+                await anyio.sleep(poll_s)
+                continue
+            yield found

@@ -4,12 +4,12 @@ Types, choices and explanations come from the table of verbs; a word of its own 
 line's would mislead. Everything a tool says costs every turn of every agent, so each of them says little.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from rookery.core import errors
+from rookery.core import errors, tokens
 from rookery.core.record import NamedTuple
 from rookery.front.http.openapi import schema_of
 from rookery.service import verbs
@@ -25,7 +25,7 @@ class Tool(NamedTuple):
     help: str
     verb: str  # whose arguments it takes
     takes: tuple[str, ...]
-    run: Callable[[Seat, dict[str, Any]], str]
+    run: Callable[[Seat, dict[str, Any]], Awaitable[str]]
     needs: tuple[str, ...] = ()  # besides what the verb cannot do without
     spare: tuple[str, ...] = ()  # required by the verb, found out here when left out
     says: Mapping[str, str] = {}  # an argument explained in other words
@@ -35,78 +35,80 @@ class Tool(NamedTuple):
 # -- how each is done --------------------------------------------------------------------------------------------
 
 
-def _join(seat: Seat, args: dict[str, Any]) -> str:
-    return words.joined(seat.join(args))
+async def _join(seat: Seat, args: dict[str, Any]) -> str:
+    return words.joined(await seat.join(args))
 
 
-def _who(seat: Seat, args: dict[str, Any]) -> str:
-    return words.people(seat.call("who", args))
+async def _who(seat: Seat, args: dict[str, Any]) -> str:
+    return words.people(await seat.call("who", args))
 
 
-def _send(seat: Seat, args: dict[str, Any]) -> str:
-    seat.me()
+async def _send(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
     answered = args.pop("reply_to", "")
     if answered:
-        return words.sent(seat.call("reply", {"id": answered, "body": args.get("body") or args.get("subject", "")}))
-    return words.sent(seat.call("send", args))
+        said = args.get("body") or args.get("subject", "")
+        return words.sent(await seat.call("reply", {"id": answered, "body": said}))
+    return words.sent(await seat.call("send", args))
 
 
-def _inbox(seat: Seat, args: dict[str, Any]) -> str:
-    seat.me()
+async def _inbox(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
     if id := args.pop("id", ""):
-        return words.letter(seat.call("read", {"id": id}))
-    return words.letters(seat.call("inbox", {"limit": words.SHOWN.full, **args}))
+        return words.letter(await seat.call("read", {"id": id}))
+    return words.letters(await seat.call("inbox", {"limit": words.SHOWN.full, **args}))
 
 
-def _ack(seat: Seat, args: dict[str, Any]) -> str:
-    seat.me()
-    return words.acked(seat.call("ack", args))
+async def _ack(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
+    return words.acked(await seat.call("ack", args))
 
 
-def _tasks(seat: Seat, args: dict[str, Any]) -> str:
+async def _tasks(seat: Seat, args: dict[str, Any]) -> str:
     if id := args.pop("id", ""):
-        return words.task(seat.call("task.show", {"id": id}))
-    return words.board(seat.call("task.list", {"limit": words.LISTED, **args}))
+        return words.task(await seat.call("task.show", {"id": id}))
+    return words.board(await seat.call("task.list", {"limit": words.LISTED, **args}))
 
 
-def _claim(seat: Seat, args: dict[str, Any]) -> str:
-    seat.me()
-    return words.claimed(seat.call("task.claim", args if args.get("id") else {**args, "next": True}))
+async def _claim(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
+    return words.claimed(await seat.call("task.claim", args if args.get("id") else {**args, "next": True}))
 
 
-def _progress(seat: Seat, args: dict[str, Any]) -> str:
-    return words.noted(seat.call("task.progress", _of_my_task(seat, args)))
+async def _progress(seat: Seat, args: dict[str, Any]) -> str:
+    return words.noted(await seat.call("task.progress", await _of_my_task(seat, args)))
 
 
-def _done(seat: Seat, args: dict[str, Any]) -> str:
-    return words.task_line(seat.call("task.done", _of_my_task(seat, args)))
+async def _done(seat: Seat, args: dict[str, Any]) -> str:
+    return words.task_line(await seat.call("task.done", await _of_my_task(seat, args)))
 
 
-def _fail(seat: Seat, args: dict[str, Any]) -> str:
-    return words.task_line(seat.call("task.fail", _of_my_task(seat, args)))
+async def _fail(seat: Seat, args: dict[str, Any]) -> str:
+    return words.task_line(await seat.call("task.fail", await _of_my_task(seat, args)))
 
 
-def _ask(seat: Seat, args: dict[str, Any]) -> str:
-    seat.me()
-    return words.asked(seat.call("escalate", {"level": "person", **args}))
+async def _ask(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
+    return words.asked(await seat.call("escalate", {"level": "person", **args}))
 
 
-def _reserve(seat: Seat, args: dict[str, Any]) -> str:
-    seat.me()
-    return words.reserved(seat.call("reserve", args))
+async def _reserve(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
+    return words.reserved(await seat.call("reserve", args))
 
 
-def _release(seat: Seat, args: dict[str, Any]) -> str:
-    seat.me()
-    return words.released(seat.call("release", args))
+async def _release(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
+    return words.released(await seat.call("release", args))
 
 
-def _of_my_task(seat: Seat, args: dict[str, Any]) -> dict[str, Any]:
+async def _of_my_task(seat: Seat, args: dict[str, Any]) -> dict[str, Any]:
     """Whoever holds one task need not name it."""
-    name = seat.me()
+    name = await seat.me()
     if args.get("id"):
         return args
-    held = [task["id"] for task in seat.call("task.list", {"mine": True, "limit": 10})["tasks"]]
+    mine = await seat.call("task.list", {"mine": True, "limit": 10})
+    held = [task["id"] for task in mine["tasks"]]
     if len(held) == 1:
         return {**args, "id": held[0]}
     told = f"{name} holds {', '.join(held)}." if held else f"{name} holds no task."
@@ -172,7 +174,11 @@ def _shape(parameter: verbs.Parameter) -> dict[str, Any]:
     return shape | ({"enum": [str(each) for each in parameter.arg.choices]} if parameter.arg.choices else {})
 
 
-def call(seat: Seat, name: str, args: Args) -> str:
+def is_for(seat: Seat, tool: Tool) -> bool:
+    return not (tool.writes and seat.reads_only)
+
+
+async def call(seat: Seat, name: str, args: Args) -> str:
     """One tool call; a refusal is raised as an error with its hint."""
     tool = BY_NAME.get(name)
     if tool is None:
@@ -183,4 +189,6 @@ def call(seat: Seat, name: str, args: Args) -> str:
         raise errors.BadInput(f"{name} takes no {unknown[0][:40]!r}.", f"It takes {', '.join(shape['properties'])}.")
     if missing := [key for key in shape.get("required", ()) if key not in given]:
         raise errors.BadInput(f"{name} needs {', '.join(missing)}.", "Give every required argument.")
-    return tool.run(seat, given)
+    if not is_for(seat, tool):
+        raise tokens.read_only()
+    return await tool.run(seat, given)
