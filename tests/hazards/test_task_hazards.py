@@ -14,13 +14,14 @@ from rookery.app import open_house
 from rookery.client.handles import Agent, Team
 from tests.support import hands, ledger
 from tests.support.procs import Child, child, children, start_together
+from tests.support.stores import prepared_home
 
 MS = 1_000_000  # nanoseconds
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> str:
-    return str(tmp_path / "h")
+    return prepared_home(tmp_path / "h")
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from rookery.store import queries
 from rookery.store.port import Transaction
 from rookery.store.sqlite import SqliteStore
 from tests.support.fakes import FakeClock
+from tests.support.stores import prepared
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -33,7 +34,7 @@ class Undo(Exception):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Generator[SqliteStore]:
-    with closing(SqliteStore(str(tmp_path / "ledger.db"), FakeClock())) as store:
+    with closing(SqliteStore(prepared(tmp_path / "ledger.db"), FakeClock())) as store:
         yield store
 
 
@@ -43,7 +44,7 @@ def spoilt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, old: str
     assert old in text[query], "the fence was rewritten: spoil it another way"
     text[query] = text[query].replace(old, new)
     monkeypatch.setattr(queries, "load", lambda dialect: text)
-    return closing(SqliteStore(str(tmp_path / "spoilt.db"), FakeClock()))
+    return closing(SqliteStore(prepared(tmp_path / "spoilt.db"), FakeClock()))
 
 
 def within(store: SqliteStore, work: Callable[[Transaction], Any]) -> Any:
