@@ -21,7 +21,7 @@ COMPONENTS = {
 # Looked up once, before any test changes PATH.
 LACKING = [name for name, commands in COMPONENTS.items() if not any(map(shutil.which, commands))]
 
-settings.register_profile("dev", deadline=None, max_examples=50)
+settings.register_profile("dev", deadline=None, max_examples=20)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 

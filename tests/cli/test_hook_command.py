@@ -17,6 +17,7 @@ from rookery.hosts import known
 from tests.cli.conftest import Terminal
 from tests.support import doors, fastdoor, ledger
 from tests.support.procs import PATIENCE_S, environment
+from tests.support.stores import prepared_home
 
 ADA, BOB = ("--as", "architect"), ("--as", "implementer")
 ROOK = str(Path(sys.executable).parent / "rook")
@@ -71,7 +72,8 @@ def held(rook: Terminal) -> Terminal:
 @pytest.fixture
 def alone(tmp_path: Path) -> dict[str, str]:
     """The environment of a `rook` of its own."""
-    environ = {**environment(), "HOME": str(tmp_path), "ROOK_HOME": str(tmp_path / "home"), "ROOK_TEAM": "crew"}
+    home = prepared_home(tmp_path / "home")
+    environ = {**environment(), "HOME": str(tmp_path), "ROOK_HOME": home, "ROOK_TEAM": "crew"}
     for name in ("architect", "implementer"):
         subprocess.run([ROOK, "join", name], env=environ, cwd=tmp_path, check=True, capture_output=True)
     return environ

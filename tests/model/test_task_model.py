@@ -269,7 +269,7 @@ def run(store: SqliteStore, clock: FakeClock, how: settings) -> None:
 
 
 def test_leases_are_what_the_model_says(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=25, stateful_step_count=30))
+    run(store, clock, settings(max_examples=10, stateful_step_count=30))
 
 
 @pytest.mark.slow

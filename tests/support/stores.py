@@ -1,7 +1,6 @@
 """How tests open a store, by dialect: the one place to extend when another implementation of the port arrives."""
 
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rookery.core.ports import Clock
-from rookery.runtime import places
 from rookery.runtime.clock import SystemClock
 from rookery.store.port import Store, Transaction
 
@@ -22,6 +20,8 @@ DIALECTS = ["sqlite"]
 @cache
 def _current() -> bytes:
     """A ledger with its schema and nothing else. Read when its one connection is closed (H39)."""
+    import tempfile
+
     from rookery.store.opening import Patience, open_connection
 
     with tempfile.TemporaryDirectory() as folder:
@@ -45,6 +45,8 @@ def prepared(path: Path | str) -> str:
 
 def prepared_home(home: Path | str) -> str:
     """A home with an empty ledger in it, as the first command leaves it."""
+    from rookery.runtime import places
+
     places.prepare_home(str(home))
     prepared(os.path.join(home, places.DATABASE))
     return str(home)

@@ -18,7 +18,7 @@ TEXTS = {name: installed.packaged("hosts", "plugins", name) for name in setup.TE
 ODD = 'it\'s $HOME `id` "x"\nend'
 
 # Stands for rook: writes down how it was called, and answers by moment from answers.json.
-ROOK = f"""#!{sys.executable}
+ROOK = f"""#!{sys.executable} -IS
 import json, os, sys, time
 here = os.path.dirname(os.path.abspath(__file__))
 with open(here + "/asked.jsonl", "a") as log:
@@ -154,10 +154,10 @@ def refusal(host: str, told: dict[str, Any]) -> str:
     "answer",
     [
         pytest.param({"code": 1, "err": "broken"}, id="breaks"),
-        pytest.param({"raw": "chess"}, id="no JSON"),
-        pytest.param({"raw": "3"}, id="no object"),
+        pytest.param({"raw": "chess"}, id="no JSON", marks=pytest.mark.slow),
+        pytest.param({"raw": "3"}, id="no object", marks=pytest.mark.slow),
         pytest.param({"sleep": 60}, id="too late", marks=pytest.mark.slow),  # it is killed long before
-        pytest.param({"code": 3}, id="unreachable"),
+        pytest.param({"code": 3}, id="unreachable", marks=pytest.mark.slow),
     ],
 )
 def test_without_an_answer_it_is_open_or_closed_as_set(tmp_path: Path, host: str, answer: dict[str, Any]) -> None:
