@@ -91,8 +91,18 @@ def test_an_edit_of_what_another_holds_is_denied_with_the_holders_name(held: Ter
     assert said(held, host, edit(host, str(held.folder / "src" / "y.py")), "before") == {}
 
 
-@pytest.mark.parametrize("host", EVENTS)
-@pytest.mark.parametrize("command", ["echo hi > src/x.py", "cd src && sed -i s/a/b/ x.py", "rm -rf src", "git stash"])
+COMMANDS = ["echo hi > src/x.py", "cd src && sed -i s/a/b/ x.py", "rm -rf src", "git stash"]
+
+
+@pytest.mark.parametrize(
+    ("command", "host"),
+    # By default all programs with one command, and all commands with one program.
+    [
+        pytest.param(command, host, marks=[] if command == COMMANDS[0] or host == "claude" else pytest.mark.slow)
+        for command in COMMANDS
+        for host in EVENTS
+    ],
+)
 def test_the_same_through_the_shell(held: Terminal, host: str, command: str):
     answer = said(held, host, given(host, SHELLS[host], {"command": command}), "before")
     assert "held by implementer" in words(answer)

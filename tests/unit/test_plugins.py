@@ -69,6 +69,7 @@ await handlers.session_shutdown({}, context)
 console.log(JSON.stringify(told))
 """
 SCRIPTS = {"opencode": ("opencode.js", OPENCODE), "pi": ("pi.ts", PI)}
+ONE_BY_DEFAULT = ["opencode", pytest.param("pi", marks=pytest.mark.slow)]  # each question is a process under a process
 
 
 class Stage:
@@ -149,7 +150,7 @@ def refusal(host: str, told: dict[str, Any]) -> str:
     return said["reason"] if isinstance(said, dict) else said or ""
 
 
-@pytest.mark.parametrize("host", list(SCRIPTS))
+@pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 @pytest.mark.parametrize(
     "answer",
     [
@@ -178,7 +179,7 @@ def test_without_a_rook_it_is_open_or_closed_as_set(tmp_path: Path, host: str) -
         assert bool(said) is closed
 
 
-@pytest.mark.parametrize("host", list(SCRIPTS))
+@pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 def test_exit_code_2_and_a_question_are_refusals(tmp_path: Path, host: str) -> None:
     stage = Stage(tmp_path, host)
     assert refusal(host, stage.play(before={"code": 2, "err": "no answer in time\n"})) == "no answer in time"
