@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 
 # Whatever environment the caller stands in, only .venv counts here.
 unexport VIRTUAL_ENV CONDA_PREFIX PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX UV_PYTHON UV_PROJECT_ENVIRONMENT
+# Without caches every worker of the tests would compile every test anew, at each run.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 PY := $(BIN)/python

@@ -21,20 +21,26 @@ COMPONENTS = {
 # Looked up once, before any test changes PATH.
 LACKING = [name for name, commands in COMPONENTS.items() if not any(map(shutil.which, commands))]
 
-settings.register_profile("dev", deadline=None, max_examples=50)
+settings.register_profile("dev", deadline=None, max_examples=20)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
+# The home of a test that has no folder of its own: nothing can be made there. A real one for each would take longer to
+# make and to remove than most of these tests take.
+NOWHERE = Path("/dev/null")
+
 
 @pytest.fixture(autouse=True)
-def hermetic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("ROOK_", "GIT_", "XDG_")):
             monkeypatch.delenv(name)
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "rook"))
+    folder = NOWHERE
+    if "tmp_path" in request.fixturenames:
+        folder = request.getfixturevalue("tmp_path")
+        (folder / "home").mkdir()
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    monkeypatch.setenv("ROOK_HOME", str(folder / "rook"))
 
 
 def pytest_report_header() -> str:

@@ -10,6 +10,7 @@ import pytest
 from rookery.front.cli.call import Call, Reply
 from rookery.front.cli.router import run
 from tests.support import fastdoor
+from tests.support.stores import prepared_home
 
 
 class Terminal:
@@ -63,6 +64,7 @@ def nobody(call: Call) -> Reply:
 # The door with every test of all runs; by default `tests/door/test_same_answers.py` compares both ways.
 @pytest.fixture(params=["own process", pytest.param("fast door", marks=pytest.mark.slow)])
 def rook(tmp_path: Path, request: pytest.FixtureRequest) -> Generator[Terminal]:
+    prepared_home(tmp_path / "home")
     if request.param == "own process":
         yield _with_crew(Terminal(tmp_path))
         return

@@ -30,6 +30,7 @@ def repository(tmp_path: Path) -> Path:
     return repo
 
 
+@pytest.mark.slow
 def test_every_command_in_the_readme_runs(tmp_path: Path, repository: Path):
     commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
     assert len(commands) >= 9

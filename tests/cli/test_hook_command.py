@@ -17,6 +17,7 @@ from rookery.hosts import known
 from tests.cli.conftest import Terminal
 from tests.support import doors, fastdoor, ledger
 from tests.support.procs import PATIENCE_S, environment
+from tests.support.stores import prepared_home
 
 ADA, BOB = ("--as", "architect"), ("--as", "implementer")
 ROOK = str(Path(sys.executable).parent / "rook")
@@ -71,7 +72,8 @@ def held(rook: Terminal) -> Terminal:
 @pytest.fixture
 def alone(tmp_path: Path) -> dict[str, str]:
     """The environment of a `rook` of its own."""
-    environ = {**environment(), "HOME": str(tmp_path), "ROOK_HOME": str(tmp_path / "home"), "ROOK_TEAM": "crew"}
+    home = prepared_home(tmp_path / "home")
+    environ = {**environment(), "HOME": str(tmp_path), "ROOK_HOME": home, "ROOK_TEAM": "crew"}
     for name in ("architect", "implementer"):
         subprocess.run([ROOK, "join", name], env=environ, cwd=tmp_path, check=True, capture_output=True)
     return environ
@@ -89,8 +91,18 @@ def test_an_edit_of_what_another_holds_is_denied_with_the_holders_name(held: Ter
     assert said(held, host, edit(host, str(held.folder / "src" / "y.py")), "before") == {}
 
 
-@pytest.mark.parametrize("host", EVENTS)
-@pytest.mark.parametrize("command", ["echo hi > src/x.py", "cd src && sed -i s/a/b/ x.py", "rm -rf src", "git stash"])
+COMMANDS = ["echo hi > src/x.py", "cd src && sed -i s/a/b/ x.py", "rm -rf src", "git stash"]
+
+
+@pytest.mark.parametrize(
+    ("command", "host"),
+    # By default all programs with one command, and all commands with one program.
+    [
+        pytest.param(command, host, marks=[] if command == COMMANDS[0] or host == "claude" else pytest.mark.slow)
+        for command in COMMANDS
+        for host in EVENTS
+    ],
+)
 def test_the_same_through_the_shell(held: Terminal, host: str, command: str):
     answer = said(held, host, given(host, SHELLS[host], {"command": command}), "before")
     assert "held by implementer" in words(answer)

@@ -63,7 +63,8 @@ def test_can_write_says_so_by_its_exit_code(rook: Terminal):
     assert rook(*ADA, "can-write", "src/io/x.py").code == 0
     assert rook(*BOB, "can-write", "README.md").code == 0
     outside = rook(*BOB, "can-write", "../x")
-    assert (outside.code, "outside the workspace" in outside.out) == (1, True)
+    told = " ".join(outside.out.split())  # where it is wrapped depends on how long the folder's name is
+    assert (outside.code, "outside the workspace" in told) == (1, True)
     assert rook.json(*ADA, "can-write", "src/io/x.py")["allow"] is True
     assert '"allow": false' in rook(*BOB, "can-write", "src/io/x.py", "--json").out
 

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,13 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 VERBS = {"one", "all", "run"}
 
 
-def trees(folders: tuple[str, ...]) -> Iterator[tuple[Path, ast.Module]]:
-    for folder in folders:
-        for file in sorted((ROOT / folder).rglob("*.py")):
-            yield file, ast.parse(file.read_text())
+@cache
+def nodes_of_sources() -> tuple[tuple[Path, ast.AST], ...]:
+    """Everything in the program's sources that these tests ask about, with its file: read and walked once."""
+    kinds = (ast.Call, ast.Subscript, ast.Constant, ast.JoinedStr, ast.Import)
+    return tuple(
+        (file, node) for file in SOURCES for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, kinds)
+    )
 
 
 def names_of(node: ast.expr) -> list[str]:
@@ -44,9 +47,8 @@ def names_asked_by(node: ast.AST) -> list[str]:
 def asked_for() -> dict[str, str]:
     """Every name given straight to `one`, `all` or `run`, or looked up in the loaded statements, with its place."""
     found: dict[str, str] = {}
-    for file, tree in trees(("src",)):
-        for node in ast.walk(tree):
-            found.update((name, file.name) for name in names_asked_by(node))
+    for file, node in nodes_of_sources():
+        found.update((name, file.name) for name in names_asked_by(node))
     return found
 
 
@@ -54,8 +56,7 @@ def mentioned() -> set[str]:
     """Every text in the sources that could be a name, wherever it stands."""
     return {
         name
-        for _, tree in trees(("src",))
-        for node in ast.walk(tree)
+        for _, node in nodes_of_sources()
         if isinstance(node, ast.Constant | ast.JoinedStr)
         for name in names_of(node)
     }
@@ -131,23 +132,36 @@ def test_migrations_have_numbers_without_gaps(tmp_path: Path, monkeypatch: pytes
         queries.migrations("sqlite")
 
 
+def imports_another_sqlite(text: str) -> bool:
+    if "sqlite3" not in text:  # most files, and parsing all of them takes seconds
+        return False
+    names: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module or "")
+    return any(name.partition(".")[0] in ("sqlite3", "_sqlite3", "pysqlite3") for name in names)
+
+
 def test_h39_nothing_imports_another_sqlite() -> None:
     """A second SQLite library in the process drops the locks of the first; tests and measurements are no exception."""
-    guilty: list[str] = []
-    for file, tree in trees(("src", "tests", "bench")):
-        for node in ast.walk(tree):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            if any(name.partition(".")[0] in ("sqlite3", "_sqlite3", "pysqlite3") for name in names):
-                guilty.append(str(file))
-    assert guilty == []
+    files = [file for folder in ("src", "tests", "bench") for file in sorted((ROOT / folder).rglob("*.py"))]
+    assert [str(file) for file in files if imports_another_sqlite(file.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["import os, sqlite3", "def f():\n    from sqlite3.dbapi2 import connect", "import _sqlite3"]
+)
+def test_control_another_sqlite_is_seen(text: str) -> None:
+    assert imports_another_sqlite(text)
+    assert not imports_another_sqlite(text.replace("sqlite3", "mysqlite3"))
 
 
 def test_h39_only_the_store_imports_apsw() -> None:
     importers = {
         file.relative_to(ROOT / "src" / "rookery").parts[0]
-        for file, tree in trees(("src",))
-        for node in ast.walk(tree)
+        for file, node in nodes_of_sources()
         if isinstance(node, ast.Import) and any(alias.name == "apsw" for alias in node.names)
     }
     assert importers == {"store"}
@@ -158,9 +172,8 @@ def test_sql_lives_in_sql_files() -> None:
     statement = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE|PRAGMA) ")
     found = [
         f"{file.name}:{node.lineno}"
-        for file, tree in trees(("src",))
+        for file, node in nodes_of_sources()
         if "store" not in file.parts
-        for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and statement.match(node.value)
     ]
     assert found == []

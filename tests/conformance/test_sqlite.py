@@ -95,6 +95,23 @@ def test_a_fresh_schema_equals_the_sum_of_the_migrations(path: str, tmp_path: Pa
     assert version(path) == queries.latest("sqlite") == len(queries.migrations("sqlite"))
 
 
+def test_a_prepared_ledger_is_what_the_first_opening_leaves(path: str, tmp_path: Path) -> None:
+    """Most tests begin with one; it must be no other than the program's own, and one that is there must stay."""
+    ready = stores.prepared(tmp_path / "ready.db")
+    assert [ledger.ask(ready, f"PRAGMA {name}") for name in ("journal_mode", "user_version")] == [
+        [("wal",)], [(queries.latest("sqlite"),)],
+    ]  # fmt: skip
+    for place in (path, ready):
+        with opened(place):
+            pass
+    assert ledger.schema(ready) == ledger.schema(path)
+    assert ledger.everything(ready) == ledger.everything(path)
+    with opened(ready) as store:
+        write(store)
+    with opened(stores.prepared(ready)) as store:
+        assert numbers(store) == [1]
+
+
 def test_a_database_migrated_step_by_step_is_the_same(path: str, tmp_path: Path) -> None:
     with opened(path):
         pass

@@ -242,15 +242,16 @@ def test_numbers_have_no_gaps_under_several_processes(store_factory: Factory) ->
         ]
 
 
-def test_followers_never_skip_and_never_repeat(store_factory: Factory) -> None:
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_followers_never_skip_and_never_repeat(store_factory: Factory, count: int) -> None:
     """While writers commit, each follower resumes from its cursor, also with a handle opened anew."""
     store_factory()
     writers = [
-        Child(deeds.write_events, recipe=store_factory.recipe, name=name, count=100, fail_every=5) for name in "abc"
+        Child(deeds.write_events, recipe=store_factory.recipe, name=name, count=count, fail_every=5) for name in "abc"
     ]
     followers = [
-        Child(deeds.follow, recipe=store_factory.recipe, upto=300, page=page, reopen_every=again)
-        for page, again in ((1, 50), (7, 3))
+        Child(deeds.follow, recipe=store_factory.recipe, upto=3 * count, page=page, reopen_every=again)
+        for page, again in ((1, 10), (7, 3))
     ]
     with children(*writers, *followers):
         start_together([*followers, *writers])
@@ -258,7 +259,7 @@ def test_followers_never_skip_and_never_repeat(store_factory: Factory) -> None:
             assert writer.finish() == ["done"]
         seen = [follower.finish()[0] for follower in followers]
     truth = [[row["seq"], row["preview"]] for row in events(store_factory())]
-    assert [number for number, _ in truth] == list(range(1, 301))
+    assert [number for number, _ in truth] == list(range(1, 3 * count + 1))
     assert seen == [truth, truth]
 
 

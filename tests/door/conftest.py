@@ -36,7 +36,7 @@ class Served:
         return int(next(line.split()[1] for line in lines if line.startswith("rook_commands_total ")))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
     with running(tmp_path_factory.mktemp("daemon")) as started:
         yield started

@@ -20,6 +20,7 @@ from rookery.runtime import files, process
 from rookery.version import VERSION
 from tests.support.fastdoor import Host, ask, hosted, knocking
 from tests.support.procs import PATIENCE_S
+from tests.support.stores import prepared_home
 
 
 class Room:
@@ -61,6 +62,7 @@ def room(tmp_path: Path) -> Room:
 
 @pytest.fixture
 def host(room: Room) -> Generator[Host]:
+    prepared_home(room.home)
     with hosted(room.environ, room.folder, room.run) as made:
         room("join", "amy")
         room("join", "bob")

@@ -13,6 +13,7 @@ from tests.support import crew, ledger
 from tests.support.fakes import FakeListener
 from tests.support.procs import Child, child, children, environment, start_together
 from tests.support.stage import MINUTE, Stage
+from tests.support.stores import prepared_home
 
 LARGE = 1_000_000
 OWN = environment(HOME="/x")
@@ -20,7 +21,7 @@ OWN = environment(HOME="/x")
 
 @pytest.fixture
 def home(tmp_path: Path) -> str:
-    return str(tmp_path / "h")
+    return prepared_home(tmp_path / "h")
 
 
 def stages(team: Team, id: str) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from rookery.core.errors import BadInput, Refused
 from tests.support import ledger
 from tests.support.doors import Door, running
 from tests.support.spellings import LEAVING, NFC, NFD, SPELLINGS, make_tree
+from tests.support.stores import prepared_home
 from tests.unit.gitrepo import git, repository
 
 Stand = Callable[..., Team]
@@ -24,9 +25,10 @@ Stand = Callable[..., Team]
 def stand(tmp_path: Path) -> Generator[Stand]:
     """A handle on the team of a folder, as a program gets that runs there."""
     opened: list[Team] = []
+    home = prepared_home(tmp_path / "h")
 
     def at(folder: Path, **more: Any) -> Team:
-        opened.append(rookery.connect(cwd=str(folder), home=str(tmp_path / "h"), **more))
+        opened.append(rookery.connect(cwd=str(folder), home=home, **more))
         return opened[-1]
 
     yield at

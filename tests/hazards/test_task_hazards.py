@@ -14,13 +14,14 @@ from rookery.app import open_house
 from rookery.client.handles import Agent, Team
 from tests.support import hands, ledger
 from tests.support.procs import Child, child, children, start_together
+from tests.support.stores import prepared_home
 
 MS = 1_000_000  # nanoseconds
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> str:
-    return str(tmp_path / "h")
+    return prepared_home(tmp_path / "h")
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def check_race(home: str, team: Team, tasks: int, finish: bool) -> None:
 
 
 def test_h21_eight_processes_race_for_tasks(home: str, team: Team) -> None:
-    check_race(home, team, 300, finish=True)
+    check_race(home, team, 100, finish=True)
 
 
 @pytest.mark.slow
@@ -88,6 +89,7 @@ def test_h21_eight_processes_race_for_twenty_thousand_tasks(home: str, team: Tea
     check_race(home, team, 20_000, finish=True)
 
 
+@pytest.mark.slow
 def test_h21_all_want_the_same_tasks_in_the_same_order(home: str, team: Team) -> None:
     ids = plan(team, 60)
     taken = race(home, hands.take_each, ids=ids)
@@ -95,6 +97,7 @@ def test_h21_all_want_the_same_tasks_in_the_same_order(home: str, team: Team) ->
     assert {epoch for _, epoch in taken} == {1}
 
 
+@pytest.mark.slow
 def test_h21_ids_never_collide(home: str, team: Team) -> None:
     made = race(home, hands.make, count=25)
     assert sorted(made) == [f"task-{n:04d}" for n in range(1, 201)]
@@ -187,10 +190,13 @@ def test_h25_a_running_holder_is_not_robbed_though_it_says_nothing(home: str, te
     """Many looks at a lease that would have lapsed; then its holder dies, and it is free at once."""
     id = team.add_task("Work")["id"]
     me = team.join("taker")
-    with child(hands.hold_and_wait, hands.HASTY, home=home, name="holder", id=id, ttl_ms=800) as holder:
+    ttl, looks = 300, 0
+    with child(hands.hold_and_wait, hands.HASTY, home=home, name="holder", id=id, ttl_ms=ttl) as holder:
         asked, epoch = holder.hear()
-        while time.monotonic_ns() - asked < 1_000 * MS:
+        while looks < 20:
+            over = time.monotonic_ns() - asked > ttl * MS
             assert code(lambda: me.call("task.claim", id=id)) == "TASK_NOT_CLAIMABLE"
+            looks += over
         team.call("sweep")
         assert [e for e in team.call("events", limit=100)["events"] if e["type"] == "task.lapsed"] == []
         holder.kill()

@@ -10,7 +10,7 @@ from tests.support.doors import Door, Running, running
 _teams = count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
     with running(tmp_path_factory.mktemp("daemon")) as started:
         yield started

@@ -35,6 +35,7 @@ def test_it_says_where_it_is(tmp_path: Path):
         assert not runtime.exists()
 
 
+@pytest.mark.slow
 def test_a_folder_of_its_own(tmp_path: Path):
     place = tmp_path / "teams"
     with running(tmp_path, "--team", "T", "--workspace-root", str(place)) as daemon:
@@ -94,6 +95,7 @@ def test_down_ends_it_and_says_when_there_is_none(tmp_path: Path):
     assert "No daemon is running" in again.stderr
 
 
+@pytest.mark.slow
 def test_in_the_background(tmp_path: Path):
     started = rook(tmp_path, "up", "--detach", "--port", "0", "--json", "--token", TOKEN)
     assert started.returncode == 0, started.stderr
@@ -109,6 +111,7 @@ def test_in_the_background(tmp_path: Path):
         Door(told["url"], TOKEN).get("/healthz")
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_said(tmp_path: Path):
     with running(tmp_path) as daemon:
         port = daemon.told["url"].rpartition(":")[2]
@@ -140,6 +143,7 @@ def _waits(door: Door) -> bool:
     return "rook_waiting 1" in door.get("/metrics").body
 
 
+@pytest.mark.slow
 def test_a_signal_right_after_its_first_word_ends_it_well(tmp_path: Path):
     with running(tmp_path) as daemon:
         assert daemon.stop() == (0, "")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.doors import Door, Running, running
 from tests.support.procs import PATIENCE_S
 
@@ -49,6 +51,7 @@ def test_requests_are_not_logged_unless_asked_for(tmp_path: Path):
         assert "/v1/tasks" not in everything_written(tmp_path)
 
 
+@pytest.mark.slow
 def test_rook_logs_shows_it(tmp_path: Path):
     with running(tmp_path, token=TOKEN, ROOK_LOG_REQUESTS="1", ROOK_LOG_BYTES="1024", ROOK_LOG_FILES="2") as daemon:
         for _ in range(60):
@@ -73,6 +76,7 @@ def test_rook_logs_shows_it(tmp_path: Path):
             follower.communicate()
 
 
+@pytest.mark.slow
 def test_without_a_log(tmp_path: Path):
     with running(tmp_path, token=TOKEN) as daemon:
         refused = rook(daemon, tmp_path, "--team", "other", "logs")

@@ -22,6 +22,7 @@ from rookery.store.sqlite import SqliteStore
 from tests.support import ledger
 from tests.support.fakes import FakeClock
 from tests.support.stage import Stage
+from tests.support.stores import prepared
 
 AGENTS = ("ada", "bob")
 TASKS = ("task-0001", "task-0002")
@@ -180,7 +181,7 @@ class BudgetMachine(RuleBasedStateMachine):
 @pytest.fixture
 def shop(tmp_path: Path) -> Generator[tuple[SqliteStore, Any]]:
     clock = FakeClock()
-    with closing(SqliteStore(str(tmp_path / "ledger.db"), clock)) as store:
+    with closing(SqliteStore(prepared(tmp_path / "ledger.db"), clock)) as store:
         yield store, lambda: BudgetMachine(store, clock)
 
 

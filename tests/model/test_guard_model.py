@@ -30,6 +30,7 @@ from rookery.store.sqlite import SqliteStore
 from tests.model.queue import CAPACITY, COVERS, Line, No
 from tests.support.fakes import FakeClock
 from tests.support.stage import Stage
+from tests.support.stores import prepared
 
 NAMES = ("ada", "bob", "cat")
 TEAMS = count(1)
@@ -243,7 +244,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: FakeClock) -> Generator[SqliteStore]:
-    with closing(SqliteStore(str(tmp_path / "ledger.db"), clock)) as store:
+    with closing(SqliteStore(prepared(tmp_path / "ledger.db"), clock)) as store:
         yield store
 
 
@@ -253,7 +254,7 @@ def run(store: SqliteStore, clock: FakeClock, how: settings) -> None:
 
 
 def test_the_guard_is_what_the_model_says(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=25, stateful_step_count=30))
+    run(store, clock, settings(max_examples=10, stateful_step_count=30))
 
 
 @pytest.mark.slow
@@ -303,5 +304,5 @@ def test_control_the_model_finds_a_spoilt_statement(
     assert old in text[query], "the statement was rewritten: spoil it another way"
     text[query] = text[query].replace(old, new)
     monkeypatch.setattr(queries, "load", lambda dialect: text)
-    with closing(SqliteStore(str(tmp_path / "spoilt.db"), clock)) as store, pytest.raises(FOUND):
+    with closing(SqliteStore(prepared(tmp_path / "spoilt.db"), clock)) as store, pytest.raises(FOUND):
         run(store, clock, HUNTING)

@@ -180,7 +180,9 @@ def check_bug(tmp_path: Path, bug: str, count: int) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("bug", ["a claim without its fence", "a renewal without its epoch"])
+@pytest.mark.parametrize(
+    "bug", ["a claim without its fence", pytest.param("a renewal without its epoch", marks=pytest.mark.slow)]
+)
 def test_control_a_seeded_bug_is_caught(tmp_path: Path, bug: str) -> None:
     check_bug(tmp_path, bug, count=80)
 

@@ -31,6 +31,7 @@ from rookery.store.sqlite import SqliteStore
 from tests.model.postoffice import DAY, HOUR, PRIORITIES, No, PostOffice
 from tests.support.fakes import FakeClock
 from tests.support.stage import Stage
+from tests.support.stores import prepared
 
 NAMES = ("ada", "bob", "cat", "ops/dan")
 TYPES = ("request", "response", "notification", "handoff")
@@ -336,7 +337,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: FakeClock) -> Generator[SqliteStore]:
-    with closing(SqliteStore(str(tmp_path / "ledger.db"), clock)) as store:
+    with closing(SqliteStore(prepared(tmp_path / "ledger.db"), clock)) as store:
         yield store
 
 
@@ -346,7 +347,7 @@ def run(store: SqliteStore, clock: FakeClock, how: settings) -> None:
 
 
 def test_mail_is_what_the_model_says(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=25, stateful_step_count=30))
+    run(store, clock, settings(max_examples=10, stateful_step_count=30))
 
 
 @pytest.mark.slow
@@ -424,7 +425,7 @@ def test_control_a_spoilt_query_is_found(
     text[query] = text[query].replace(old, new)
     monkeypatch.setattr(queries, "load", lambda dialect: text)
     with (
-        closing(SqliteStore(str(tmp_path / "spoilt.db"), clock)) as store,
+        closing(SqliteStore(prepared(tmp_path / "spoilt.db"), clock)) as store,
         pytest.raises((AssertionError, KeyError, RookError)),
     ):
         story(MailMachine(store, clock))

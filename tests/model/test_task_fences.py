@@ -18,6 +18,7 @@ from rookery.store import queries
 from rookery.store.port import Row, Transaction
 from rookery.store.sqlite import SqliteStore
 from tests.support.fakes import FakeClock
+from tests.support.stores import prepared
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 ADA, BOB = 7, 8
@@ -67,7 +68,7 @@ class Undo(Exception):
 def opened(path: Path, monkeypatch: pytest.MonkeyPatch, text: dict[str, str]) -> closing[SqliteStore]:
     with monkeypatch.context() as patch:
         patch.setattr(queries, "load", lambda dialect: text | OWN)
-        return closing(SqliteStore(str(path), FakeClock()))
+        return closing(SqliteStore(prepared(path), FakeClock()))
 
 
 @pytest.fixture

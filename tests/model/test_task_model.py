@@ -29,6 +29,7 @@ from rookery.store.sqlite import SqliteStore
 from tests.model.board import Board, Job, No
 from tests.support.fakes import FakeClock
 from tests.support.stage import Stage
+from tests.support.stores import prepared
 
 NAMES = ("ada", "bob", "cat")
 JOBS = ("task-0001", "task-0002", "task-0003")
@@ -258,7 +259,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: FakeClock) -> Generator[SqliteStore]:
-    with closing(SqliteStore(str(tmp_path / "ledger.db"), clock)) as store:
+    with closing(SqliteStore(prepared(tmp_path / "ledger.db"), clock)) as store:
         yield store
 
 
@@ -268,7 +269,7 @@ def run(store: SqliteStore, clock: FakeClock, how: settings) -> None:
 
 
 def test_leases_are_what_the_model_says(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=25, stateful_step_count=30))
+    run(store, clock, settings(max_examples=10, stateful_step_count=30))
 
 
 @pytest.mark.slow
@@ -299,7 +300,7 @@ def test_control_the_model_finds_a_spoilt_statement(
     monkeypatch.setattr(queries, "load", lambda dialect: text)
     hunting = settings(max_examples=200, stateful_step_count=50, phases=[Phase.generate], database=None)
     with (
-        closing(SqliteStore(str(tmp_path / "spoilt.db"), clock)) as store,
+        closing(SqliteStore(prepared(tmp_path / "spoilt.db"), clock)) as store,
         pytest.raises((AssertionError, RookError, pytest.fail.Exception)),
     ):
         run(store, clock, hunting)

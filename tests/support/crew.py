@@ -12,7 +12,7 @@ from rookery.app import open_house
 from rookery.client.handles import Team
 from rookery.runtime import process
 from rookery.runtime.clock import SystemClock
-from tests.support.procs import hear, say
+from tests.support.inside import hear, say
 
 TEAM = "crew"
 DAY_MS = 86_400_000

@@ -5,7 +5,7 @@ from typing import Any
 
 from rookery.core.errors import RookError
 from tests.support import stores
-from tests.support.procs import hear, say
+from tests.support.inside import hear, say
 
 
 def write_events(recipe: dict[str, str], name: str, count: int, fail_every: int = 0) -> None:

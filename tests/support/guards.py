@@ -6,7 +6,7 @@ from typing import Any
 
 import rookery
 from tests.support.hands import house
-from tests.support.procs import environment, hear, say
+from tests.support.inside import environment, hear, say
 
 HASTY = environment(HOME="/x", ROOK_GUARD_TTL_LOW_S="0.001")
 # No look beneath the bell for an hour: whoever is granted anything was rung.

@@ -9,7 +9,7 @@ import rookery
 from rookery.client.handles import Agent, Team
 from rookery.core import errors, tasks
 from rookery.store import queries
-from tests.support.procs import environment, hear, say
+from tests.support.inside import environment, hear, say
 
 TEAM = "crew"
 # Leases of milliseconds, and as many attempts as it takes.

@@ -1,7 +1,8 @@
 """Real processes for tests: started with an environment of their own, spoken to in lines, and always ended.
 
 A child runs one function of an importable module (`tests.support.deeds`) with JSON arguments. It says lines of JSON on
-its standard output and hears lines on its standard input, so that test and child wait for each other and never sleep.
+its standard output and hears lines on its standard input, so that test and child wait for each other and never sleep
+(`tests.support.inside`).
 """
 
 import json
@@ -12,18 +13,27 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests.support.inside import environment, hear, say
+
+__all__ = [
+    "PATIENCE_S",
+    "ROOT",
+    "Child",
+    "Silent",
+    "child",
+    "children",
+    "digest",
+    "environment",
+    "hear",
+    "say",
+    "start_together",
+]
+
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0  # a child that says nothing for so long hangs
-
-
-def environment(**more: str) -> dict[str, str]:
-    """What a child sees: the way to programs and to this repository, and nothing of the person who runs the tests."""
-    here = os.pathsep.join((str(ROOT / "src"), str(ROOT)))  # this tree, wherever the package is installed from
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": here, "PYTHONWARNINGS": "error", **more}
 
 
 class Silent(AssertionError):
@@ -34,7 +44,7 @@ class Child:
     def __init__(self, deed: Callable[..., Any], environ: dict[str, str] | None = None, /, **args: Any) -> None:
         place = f"{deed.__module__}:{deed.__qualname__}"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.procs", place, json.dumps(args)],
+            [sys.executable, "-m", "tests.support.inside", place, json.dumps(args)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -153,29 +163,3 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 _DIGEST = "import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], 'rb').read()).hexdigest())"
-
-
-# --- inside the child -------------------------------------------------------------------------------------------------
-
-
-def say(word: Any) -> None:
-    """One line, in one write: a child killed in the middle has said it or not."""
-    os.write(1, json.dumps(word).encode() + b"\n")
-
-
-def hear() -> str:
-    """The next line; "" when the test has gone."""
-    return sys.stdin.readline().rstrip("\n")
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def main() -> None:
-    module, _, function = sys.argv[1].partition(":")
-    getattr(import_module(module), function)(**json.loads(sys.argv[2]))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Agents that report what they use, in processes of their own."""
 
 import rookery
-from tests.support.procs import hear, say
+from tests.support.inside import hear, say
 
 TEAM = "crew"
 

@@ -16,6 +16,7 @@ from rookery.service.tx import WritePolicy
 from rookery.store.sqlite import SqliteStore
 from tests.support import ledger
 from tests.support.fakes import BOOT, HOST, FakeBell, FakeChance, FakeClock, FakeDirectory, FakeProber
+from tests.support.stores import prepared
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 Build = Callable[..., "Stage"]  # of the fixture `build`
@@ -43,7 +44,7 @@ class Stage:
         self.chance = FakeChance()
         self.bell = FakeBell()
         self.directory = FakeDirectory(groups, roles)
-        self.store = store or SqliteStore(str(path), self.clock)
+        self.store = store or SqliteStore(prepared(path), self.clock)
         self.team = team
         flags = {name.replace("__", "."): value for name, value in settings.items()}
         self.settings = config.load(environ={}, user_file=None, repo_file=None, flags=flags)

@@ -1,6 +1,9 @@
 """How tests open a store, by dialect: the one place to extend when another implementation of the port arrives."""
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,47 @@ from rookery.runtime.clock import SystemClock
 from rookery.store.port import Store, Transaction
 
 DIALECTS = ["sqlite"]
+
+
+# --- ledgers that are there already -----------------------------------------------------------------------------------
+
+
+@cache
+def _current() -> bytes:
+    """A ledger with its schema and nothing else. Read when its one connection is closed (H39)."""
+    import tempfile
+
+    from rookery.store.opening import Patience, open_connection
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "ledger.db")
+        open_connection(path, Patience(), 10.0).close()
+        assert os.listdir(folder) == ["ledger.db"], "its WAL was not taken in"
+        with open(path, "rb") as file:
+            return file.read()
+
+
+def prepared(path: Path | str) -> str:
+    """An empty ledger, unless one is there: the migrations are run once in a worker, not once in a test.
+
+    For a process that is the only one to know the place yet. One that exists is not even opened (H39).
+    """
+    with suppress(FileExistsError), open(path, "xb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(_current())
+    return str(path)
+
+
+def prepared_home(home: Path | str) -> str:
+    """A home with an empty ledger in it, as the first command leaves it."""
+    from rookery.runtime import places
+
+    places.prepare_home(str(home))
+    prepared(os.path.join(home, places.DATABASE))
+    return str(home)
+
+
+# --- opening ----------------------------------------------------------------------------------------------------------
 
 
 def recipe(dialect: str, folder: Path, name: str = "ledger") -> dict[str, str]:

@@ -5,7 +5,7 @@ import resource
 import stat
 from typing import Any
 
-from tests.support.procs import hear, say
+from tests.support.inside import hear, say
 
 NOBODY = 65534
 

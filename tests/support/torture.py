@@ -17,7 +17,7 @@ from typing import Any
 import rookery
 from rookery.store import faults
 from tests.support import ledger
-from tests.support.procs import die, hear, say
+from tests.support.inside import die, hear, say
 
 TEAM = "torture"
 _mouth: list[int] = []  # of this process, if it is a writer

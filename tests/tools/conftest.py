@@ -1,4 +1,7 @@
-"""A real `rook mcp` at the other end of a pipe, or a real daemon, spoken to by the protocol's own client."""
+"""A real `rook mcp` at the other end of a pipe, or a real daemon, spoken to by the protocol's own client.
+
+Its package is imported where it is used: it takes a second and a half, and every worker collects every test.
+"""
 
 import os
 import sys
@@ -6,17 +9,18 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import httpx2
 import pytest
-from mcp import ClientSession
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.support.doors import TOKEN, Door, Running, running
 from tests.support.procs import PATIENCE_S
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from mcp import ClientSession
+    from mcp.client.stdio import StdioServerParameters
 
 ROOK = str(Path(sys.executable).with_name("rook"))
 TEAM = "crew"
@@ -26,7 +30,7 @@ _teams = count(1)
 class Model:
     """What a model sees of a tool: its text, and whether it was refused."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: "ClientSession") -> None:
         self.session = session
 
     async def call(self, tool: str, **args: Any) -> str:
@@ -50,13 +54,18 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def program(home: Path, tmp_path: Path) -> StdioServerParameters:
+def program(home: Path, tmp_path: Path) -> "StdioServerParameters":
+    from mcp.client.stdio import StdioServerParameters
+
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ROOK_HOME": str(home), "ROOK_TEAM": TEAM}
     return StdioServerParameters(command=ROOK, args=["mcp"], env=environ, cwd=tmp_path)
 
 
 @pytest.fixture
-def seats(program: StdioServerParameters) -> Seats:
+def seats(program: "StdioServerParameters") -> Seats:
+    from mcp import ClientSession
+    from mcp.client.stdio import stdio_client
+
     @asynccontextmanager
     async def seat(heard: Any = None, **more: str) -> AsyncGenerator[Model]:
         started = program.model_copy(update={"env": {**(program.env or {}), **more}})
@@ -89,7 +98,9 @@ class Hall:
         assert made.status == 200, made
         return made.body["token"]
 
-    def connection(self, token: str = TOKEN, **headers: str) -> httpx2.AsyncClient:
+    def connection(self, token: str = TOKEN, **headers: str) -> "AsyncClient":
+        import httpx2
+
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}", **named}, timeout=PATIENCE_S)
 
@@ -98,6 +109,9 @@ class Hall:
         self, token: str = TOKEN, heard: Any = None, stays: bool = False, **headers: str
     ) -> AsyncGenerator[Model]:
         """A model with a session. One that `stays` goes without a word."""
+        from mcp import ClientSession
+        from mcp.client.streamable_http import streamable_http_client
+
         async with (
             self.connection(token, **headers) as http,
             streamable_http_client(self.url, http_client=http, terminate_on_close=not stays) as streams,

@@ -1,16 +1,15 @@
 """Models at work through real `rook mcp` processes."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.server.subscriptions import ResourceUpdated
-from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp_types import ResourceUpdatedNotification
 
 import rookery
 from tests.tools.conftest import TEAM, Seats
+
+if TYPE_CHECKING:
+    from mcp import StdioServerParameters
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 PATIENCE_S = 60.0
@@ -113,6 +112,9 @@ async def test_a_question_reaches_the_person_and_comes_back(seats: Seats, home: 
 
 
 async def test_a_subscriber_is_told_of_new_mail(seats: Seats) -> None:
+    from mcp.shared.exceptions import MCPDeprecationWarning
+    from mcp_types import ResourceUpdatedNotification
+
     told = anyio.Event()
 
     async def heard(message: Any) -> None:
@@ -131,7 +133,10 @@ async def test_a_subscriber_is_told_of_new_mail(seats: Seats) -> None:
         assert "news" in read.contents[0].text  # pyright: ignore[reportAttributeAccessIssue]
 
 
-async def test_a_listener_of_the_newer_protocol_is_told_too(program: StdioServerParameters, seats: Seats) -> None:
+async def test_a_listener_of_the_newer_protocol_is_told_too(program: "StdioServerParameters", seats: Seats) -> None:
+    from mcp import Client
+    from mcp.server.subscriptions import ResourceUpdated
+
     async with Client(program) as ada, seats() as bob:
         await ada.call_tool("join", {"name": "ada"})
         await bob.call("join", name="bob")

@@ -13,12 +13,13 @@ from rookery.client.handles import Agent, Team
 from rookery.client.leases import Lease
 from tests.support import hands
 from tests.support.procs import child
+from tests.support.stores import prepared_home
 
 
 @pytest.fixture
 def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Team]:
     monkeypatch.setenv("ROOK_TASKS_TTL_LOW_S", "0.001")
-    with hands.house(str(tmp_path / "h")) as team:
+    with hands.house(prepared_home(tmp_path / "h")) as team:
         yield team
 
 

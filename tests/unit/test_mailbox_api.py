@@ -27,6 +27,7 @@ from rookery.mailbox import (
     send_handoff,
     send_message,
 )
+from tests.support.stores import prepared_home
 
 SWARM = ("architect", "critic", "implementer")
 
@@ -44,7 +45,10 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def manager(repo: Path) -> Iterator[MailboxManager]:
-    made = MailboxManager(repo / "workspace" / "mailboxes")
+    folder = repo / "workspace" / "mailboxes"
+    folder.mkdir(parents=True)
+    prepared_home(folder / bridge.HOME)
+    made = MailboxManager(folder)
     yield made
     made.close()
 

@@ -17,6 +17,7 @@ from rookery.bridge import mailboxes
 from rookery.bridge.message import local
 from rookery.core import errors, times
 from tests.support.stage import HOUR, Stage
+from tests.support.stores import prepared_home
 
 Opener = Callable[[str], House]
 KEYS = [
@@ -32,7 +33,7 @@ def house(tmp_path: Path) -> Iterator[Opener]:
 
     def get(team: str) -> House:
         if team not in opened:
-            environ = {"ROOK_HOME": str(tmp_path / f"home-{team}"), "HOME": str(tmp_path)}
+            environ = {"ROOK_HOME": prepared_home(tmp_path / f"home-{team}"), "HOME": str(tmp_path)}
             opened[team] = open_house(cwd=str(tmp_path), environ=environ, team=team)
         return opened[team]
 

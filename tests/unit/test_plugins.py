@@ -18,7 +18,7 @@ TEXTS = {name: installed.packaged("hosts", "plugins", name) for name in setup.TE
 ODD = 'it\'s $HOME `id` "x"\nend'
 
 # Stands for rook: writes down how it was called, and answers by moment from answers.json.
-ROOK = f"""#!{sys.executable}
+ROOK = f"""#!{sys.executable} -IS
 import json, os, sys, time
 here = os.path.dirname(os.path.abspath(__file__))
 with open(here + "/asked.jsonl", "a") as log:
@@ -69,6 +69,7 @@ await handlers.session_shutdown({}, context)
 console.log(JSON.stringify(told))
 """
 SCRIPTS = {"opencode": ("opencode.js", OPENCODE), "pi": ("pi.ts", PI)}
+ONE_BY_DEFAULT = ["opencode", pytest.param("pi", marks=pytest.mark.slow)]  # each question is a process under a process
 
 
 class Stage:
@@ -149,15 +150,15 @@ def refusal(host: str, told: dict[str, Any]) -> str:
     return said["reason"] if isinstance(said, dict) else said or ""
 
 
-@pytest.mark.parametrize("host", list(SCRIPTS))
+@pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 @pytest.mark.parametrize(
     "answer",
     [
         pytest.param({"code": 1, "err": "broken"}, id="breaks"),
-        pytest.param({"raw": "chess"}, id="no JSON"),
-        pytest.param({"raw": "3"}, id="no object"),
+        pytest.param({"raw": "chess"}, id="no JSON", marks=pytest.mark.slow),
+        pytest.param({"raw": "3"}, id="no object", marks=pytest.mark.slow),
         pytest.param({"sleep": 60}, id="too late", marks=pytest.mark.slow),  # it is killed long before
-        pytest.param({"code": 3}, id="unreachable"),
+        pytest.param({"code": 3}, id="unreachable", marks=pytest.mark.slow),
     ],
 )
 def test_without_an_answer_it_is_open_or_closed_as_set(tmp_path: Path, host: str, answer: dict[str, Any]) -> None:
@@ -178,7 +179,7 @@ def test_without_a_rook_it_is_open_or_closed_as_set(tmp_path: Path, host: str) -
         assert bool(said) is closed
 
 
-@pytest.mark.parametrize("host", list(SCRIPTS))
+@pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 def test_exit_code_2_and_a_question_are_refusals(tmp_path: Path, host: str) -> None:
     stage = Stage(tmp_path, host)
     assert refusal(host, stage.play(before={"code": 2, "err": "no answer in time\n"})) == "no answer in time"

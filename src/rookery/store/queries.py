@@ -25,13 +25,15 @@ def load(dialect: str) -> dict[str, str]:
     return statements
 
 
-def parse(text: str) -> list[tuple[str, str]]:
+@cache
+def parse(text: str) -> tuple[tuple[str, str], ...]:
+    """(name, statement) of a file. Once for each text: a process that keeps many connections opens them often."""
     found: list[tuple[str, str]] = []
     for part in text.split("-- name:")[1:]:
         head, _, rest = part.partition("\n")
         lines = [line for line in rest.split("\n") if not line.startswith("--")]
         found.append((head.strip(), "\n".join(lines).strip().rstrip(";")))
-    return found
+    return tuple(found)
 
 
 def migrations(dialect: str) -> list[tuple[int, str, str]]:
