@@ -59,9 +59,9 @@ def test_json_is_one_document(rook: Terminal, argv: list[str]):
 
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])
-def test_every_command_explains_itself(rook: Terminal, name: str):
-    assert f"usage: rook {name}" in rook.ok(name, "--help")
-    assert rook("help", name).out == rook(name, "-h").out
+def test_every_command_explains_itself(bare: Terminal, name: str):
+    assert f"usage: rook {name}" in bare.ok(name, "--help")
+    assert bare("help", name).out == bare(name, "-h").out
 
 
 def test_shared_options_stand_before_or_after(rook: Terminal):

@@ -103,7 +103,7 @@ def test_the_last_use_of_any_team_counts(store_factory: Factory) -> None:
     assert store_factory(clock).write("quiet", lambda tx: tx.now) >= last
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from(["run", "jump", "boot", "open"]), st.integers(-1_000_000, 1_000_000)), max_size=15

@@ -170,7 +170,7 @@ callers = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(told=callers)
 def test_whatever_is_told_of_a_caller_breaks_nothing(door: Door, told: dict[str, Any]):
     for verb in ("inbox", "heartbeat", "join"):

@@ -96,7 +96,7 @@ def test_no_argument_breaks_a_verb(door: Door, name: str):
     assert door.post(f"/v1/call/{name}", agentId="ada", **required).status < 500
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_value_breaks_a_route(door: Door, data: st.DataObject):
     name = data.draw(st.sampled_from(sorted(verbs.VERBS)))

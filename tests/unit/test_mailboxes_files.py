@@ -274,7 +274,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_there_and_back_gives_the_same_files(tmp_path: Path, steps: list[Any]) -> None:
     here, there = Stage(tmp_path / "here.db", team="here"), Stage(tmp_path / "there.db", team="there")

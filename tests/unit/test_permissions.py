@@ -39,7 +39,10 @@ def lived(home: Path | str, **args: Any) -> dict[str, str]:
         return tenant.finish()[0]
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177, 0o777])
+LESSER = [pytest.param(0o022, marks=pytest.mark.slow), pytest.param(0o177, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077, 0o777, *LESSER])
 def test_everything_is_private_under_any_umask(ground: Path, umask: int) -> None:
     home = ground / "home"
     modes = lived(home, umask=umask)
@@ -78,7 +81,10 @@ def test_a_symlinked_home_is_refused(ground: Path) -> None:
     assert list((ground / "real").iterdir()) == []
 
 
-@pytest.mark.parametrize("folder", ["run", "run/bell", "logs", "teams"])
+@pytest.mark.parametrize(
+    "folder",
+    ["run", "run/bell", pytest.param("logs", marks=pytest.mark.slow), pytest.param("teams", marks=pytest.mark.slow)],
+)
 def test_a_symlinked_folder_inside_is_refused(ground: Path, folder: str) -> None:
     home = ground / "home"
     (ground / "real").mkdir(mode=0o755)

@@ -236,7 +236,7 @@ HOSTILE = st.text(st.characters(exclude_categories=["Cs"]), max_size=200) | st.s
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=HOSTILE, tag=HOSTILE, payload=st.dictionaries(HOSTILE, HOSTILE | st.integers() | st.none(), max_size=3))
 def test_any_text_comes_back_as_it_was_or_is_refused(
     stage: Stage, body: str, tag: str, payload: dict[str, Any]
