@@ -144,7 +144,9 @@ class Line:
                 self.change(thing, replace(thing, until=min(self.now + thing.ttl, limit)))
 
     def ask(self, agent: str, wants: list[str], mode: str, ttl: int, wait: bool) -> str:
-        """The request: held, waiting, or refused."""
+        """The request: held, waiting, or refused. Whatever the dead were given would be free at once."""
+        if self.processes.get(self.sessions[agent]) == "dead":
+            raise No("NOT_JOINED")
         self.beat(agent)
         for want in wants:
             self.settle([thing for thing in self.near(want) if thing.is_slot or thing.agent != agent])

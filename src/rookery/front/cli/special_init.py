@@ -85,24 +85,23 @@ def can_commit(desk: Desk, _read: dict[str, Any]) -> Reply:
     """Exit 1: someone else holds one of them. What goes wrong here itself is told, and stops no commit."""
     given = [_nameable(name) for name in desk.call.read_stdin().split("\0") if name]
     try:
-        held = [each for start in range(0, len(given), ASKED_AT_ONCE)
-                for each in _held(desk, given[start : start + ASKED_AT_ONCE])]  # fmt: skip
+        parts = [given[start : start + ASKED_AT_ONCE] for start in range(0, len(given), ASKED_AT_ONCE)]
+        told_of = [desk.verb("can-write", {"paths": part}) for part in parts]
     except errors.RookError as error:
         told = f"rook: this commit was not checked against what other agents hold. {error.message}\n"
         return Reply(document({"checked": False, **error.as_dict()}) if desk.options.json else "", told)
+    held = [each for told in told_of for each in told["paths"] if not each["allow"] and each.get("holder")]
     if desk.options.json:
         return Reply(document({"checked": True, "allow": not held, "paths": held}), code=1 if held else 0)
-    return Reply(err=_refusal(held), code=1) if held else Reply()
+    if held:
+        return Reply(err=_refusal(held), code=1)
+    warned = [text.one_line(each, 300) for told in told_of for each in told["warnings"]]
+    return Reply(err="".join(f"rook: {each}\n" for each in warned[:TOLD]))
 
 
 def _nameable(name: str) -> str:
     """A name that is no UTF-8 can not be held by itself; the folder above it can."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _held(desk: Desk, paths: Sequence[str]) -> list[Mapping[str, Any]]:
-    told = desk.verb("can-write", {"paths": list(paths)})
-    return [each for each in told["paths"] if not each["allow"] and each.get("holder")]
 
 
 def _refusal(held: Sequence[Mapping[str, Any]]) -> str:

@@ -28,10 +28,10 @@ PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "ROOK_HOME")
 
 async def answered(ask: Ask) -> Response:
     """An empty object where nothing is to be said."""
+    options = Options(team=_team(ask), agent=_named(ask))  # first: whoever may not ask learns nothing
     host = known.find(ask.path("host"))
     event = profile.read(host, ask.body)
     call = _call(ask.daemon, event)
-    options = Options(team=_team(ask), agent=_named(ask))
     await _recorded(ask.daemon, event)
     written, later = await asyncio.to_thread(_answer, call, options, host, event)
     answer = Response(written, media_type="application/json") if written else json_answer({})
