@@ -22,7 +22,7 @@ from .verbs import Arg
 LOOK = 1_000  # deliveries looked at in one go
 SHOWN = 20  # of them read with their text; how many fit is the digest's to say
 HANDED = "handed-over"
-_NO_TURN: Row = {"handed_to": 0, "held_to": 0, "holds": 0, "watch": ""}
+_NO_TURN: Row = {"handed_to": 0, "held_to": 0, "holds": 0, "watch": "", "phase": "", "gate": ""}
 
 
 class Waiting(NamedTuple):
@@ -103,30 +103,34 @@ def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
                             "hold": False, "settle": False}  # fmt: skip
     if not _is_agent(tx, me):
         return told  # the person's mail is not for whatever program runs without a name
-    turn = _turn(tx, me)
+    turn = turn_of(tx, me)
     if moment is Moment.START:
         return told | _greeting(tx, me, limit)
     if moment is not Moment.STOP:
-        return told | _digest(tx, me, _fresh(tx, me, turn["handed_to"]), limit)
+        return told | digest_of(tx, me, fresh(tx, me, turn["handed_to"]), limit)
     waiting = _holding(tx, me, turn)
     if not waiting.rows:
         return told | {"settle": turn["holds"] > 0}
-    return told | _digest(tx, me, waiting, limit) | {"hold": True}
+    return told | digest_of(tx, me, waiting, limit) | {"hold": True}
 
 
 def _is_agent(tx: Tx, me: Row) -> bool:
     return me["name"] != names.PERSON and bool(me["id"])
 
 
-def _turn(tx: Tx, me: Row) -> Row:
-    found = tx.one("turn", session=me["session"]) if me["session"] else None
-    return found or _NO_TURN
+def turn_of(tx: Tx, me: Row) -> Row:
+    return tx.one("turn", session=key_of(me)) or _NO_TURN
 
 
-def _fresh(tx: Tx, me: Row, after: int) -> Waiting:
+def key_of(agent: Row) -> str:
+    """Whose cursors these are: its session's, or, of an agent that never had one, its own."""
+    return agent["session"] or f"agent:{agent['id']}"
+
+
+def fresh(tx: Tx, me: Row, after: int) -> Waiting:
     """Unread mail that this session has not been shown."""
     if not after:
-        return Waiting(tx.all("inbox_unread", agent=me["id"], limit=LOOK), _newest(tx, me))
+        return Waiting(tx.all("inbox_unread", agent=me["id"], limit=LOOK), newest(tx, me))
     rows = tx.all("mail_after", agent=me["id"], after=after, limit=LOOK)
     return Waiting(rows, _looked_at(tx, me, after))
 
@@ -142,13 +146,13 @@ def _holding(tx: Tx, me: Row, turn: Row) -> Waiting:
         if after
         else tx.all("unanswered", agent=me["id"], urgent=urgent, limit=LOOK)
     )
-    fresh = _fresh(tx, me, turn["handed_to"])
+    unseen = fresh(tx, me, turn["handed_to"])
     seen = {row["n"] for row in asked}
-    rows = [*asked, *(row for row in fresh.rows if rule == "all" and row["n"] not in seen)]
-    return Waiting(sorted(rows, key=lambda row: (-row["priority"], row["n"])), fresh.upto or _newest(tx, me))
+    rows = [*asked, *(row for row in unseen.rows if rule == "all" and row["n"] not in seen)]
+    return Waiting(sorted(rows, key=lambda row: (-row["priority"], row["n"])), unseen.upto or newest(tx, me))
 
 
-def _newest(tx: Tx, me: Row) -> int:
+def newest(tx: Tx, me: Row) -> int:
     row = tx.one("newest_delivery", agent=me["id"])
     return row["n"] or 0 if row else 0
 
@@ -158,7 +162,7 @@ def _looked_at(tx: Tx, me: Row, after: int) -> int:
     return row["n"] or after if row else after
 
 
-def _digest(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
+def digest_of(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
     """The most urgent with their text, as many as there is room for; the others are counted."""
     if not waiting.rows:
         return {}
@@ -182,9 +186,9 @@ def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:
     present = (row for row in tx.all("present", everyone=0) if row["id"] != me["id"])
     others = [row["name"] for row in present if mesh.is_live_row(tx, row)]
     words = hooks.greeting(me["name"], tx.team, me["role"], held, others, tx.settings["hook.conventions"])
-    waiting = _fresh(tx, me, 0)
+    waiting = fresh(tx, me, 0)
     room = limit - len(words) - 2
-    found = _digest(tx, me, waiting, room)
+    found = digest_of(tx, me, waiting, room)
     text = f"{words}\n\n{found['text']}" if found.get("text") else words
     return {**found, "text": text, "upto": waiting.upto}
 
@@ -206,9 +210,9 @@ def told(
     me = mesh.my_agent(tx)
     if len(shown or []) > SHOWN or upto < 0:
         raise errors.BadInput(f"At most {SHOWN} messages are shown at once.", "Tell what was offered, unchanged.")
-    turn = _turn(tx, me)
+    turn = turn_of(tx, me)
     holds = turn["holds"] + 1 if hold else 0 if where is Moment.STOP else turn["holds"]
-    upto = min(upto, _newest(tx, me))
+    upto = min(upto, newest(tx, me))
     tx.run("hand_over", session=me["session"], handed_to=upto, held_to=upto if hold else 0, holds=holds)
     done = [id for id in dict.fromkeys(shown or []) if _receipt(tx, me, id, f"{channel}:{where.value}")]
     tx.beat()

@@ -134,6 +134,9 @@ def _fast_door(daemon: Daemon) -> FastDoor:
     return FastDoor(listener, house, app.open_guests(house, daemon.queue), daemon.numbers)
 
 
+CHORES = (("sweep", "sweep"), ("settle", "leases"), ("chase", "unanswered"))  # verbs, and what `due` calls for them
+
+
 # -- the sweeper -----------------------------------------------------------------------------------------------------
 
 
@@ -155,7 +158,7 @@ async def _tick(daemon: Daemon, start: int) -> int:
     caller = Caller(agent=names.SYSTEM, open_addresses=True)
     for team in chosen:
         due = await daemon.call(team, "due", {}, caller)
-        for verb in (name for name, wanted in (("sweep", due["sweep"]), ("settle", due["leases"])) if wanted):
+        for verb in (name for name, wanted in CHORES if due[wanted]):
             done = await daemon.call(team, verb, {}, caller)
             log.info("%s of %s: %s", verb, team, {name: count for name, count in done.items() if count})
             daemon.numbers.swept += 1
