@@ -6,7 +6,7 @@ from rookery.core import errors, mail, mesh, names, naming, text, times
 from rookery.core.presence import is_live
 from rookery.store.port import Row
 
-from . import presence, upkeep
+from . import endpoints, presence, upkeep
 from .tx import Tx
 from .verbs import Arg
 
@@ -26,6 +26,7 @@ def join(
     coordination: Annotated[str, Arg("how many messages it may send", choices=tuple(mail.COORDINATION))] = "",
     branch: Annotated[str, Arg("the git branch", hidden=True)] = "",
     resume: Annotated[bool, Arg("whoever joined before goes on", hidden=True)] = False,
+    terminal: Annotated[dict[str, Any] | None, Arg("where its program is shown", hidden=True)] = None,
 ) -> dict[str, Any]:
     coordination = coordination or tx.settings["mail.coordination"]
     if coordination not in mail.COORDINATION:
@@ -46,6 +47,7 @@ def join(
     else:
         facts = {"program": program, "model": model, "spec": spec, "coordination": coordination, "branch": branch}
         session, epoch = _new_session(tx, agent, facts, how, role, human)
+    endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
     upkeep.sweep_when_due(tx)
     return _welcome(tx, agent, session, epoch, how)
 
@@ -56,6 +58,7 @@ def _new_session(
     if agent["session"]:
         reason = "taken over" if how is mesh.Arrival.TAKEOVER else "replaced"
         tx.run("end_session", session=agent["session"], reason=reason)
+        endpoints.forget(tx, agent, agent["session"])
     pid, started = tx.caller.process or (None, "")
     session = tx.new_id("ses-")
     tx.run(
@@ -128,6 +131,7 @@ def leave(tx: Tx) -> dict[str, Any]:
     me = my_own_session(tx)
     tx.run("end_session", session=me["session"], reason="left")
     tx.run("agent_left", id=me["id"])
+    endpoints.forget(tx, me, me["session"])
     _end_holds(tx, me, "left")
     tx.event("leave", me["name"])
     waiting = sum(row["waiting"] for row in tx.all("pending_counts", agent=me["id"]))

@@ -42,10 +42,11 @@ def start(
     name: Annotated[str, Arg("the agent; left out: who it was before, or a new one")] = "",
     model: Annotated[str, Arg("the model it speaks for")] = "",
     branch: Annotated[str, Arg("the git branch")] = "",
+    terminal: Annotated[dict[str, Any] | None, Arg("where it is shown", hidden=True)] = None,
 ) -> dict[str, Any]:
     """The agent joins, or goes on under the name that this process, or this session of its program, had before."""
     known = name or mesh.bound_here(tx) or (_before(tx, host, host_id) if host_id else "")
-    joined = mesh.join(tx, known, program=host, model=model, branch=branch, resume=True)
+    joined = mesh.join(tx, known, program=host, model=model, branch=branch, resume=True, terminal=terminal)
     tx.run(
         "begin_turns", session=joined["session"], host=host[:60], host_id=host_id[:200], transcript=transcript[:1000]
     )

@@ -60,6 +60,12 @@ class Reply(NamedTuple):
     later: Later | None = None
 
 
+def terminal_of(environ: Mapping[str, str]) -> dict[str, str] | None:
+    """The terminal that a command's program is shown in, where that is a pane of tmux."""
+    socket, pane = environ.get("TMUX", "").partition(",")[0], environ.get("TMUX_PANE", "")
+    return {"socket": socket, "pane": pane} if os.path.isabs(socket) and pane[:1] == "%" else None
+
+
 class Desk:
     """One command's place to work: the call, the shared options, and the house they lead to."""
 

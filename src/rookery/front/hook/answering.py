@@ -9,7 +9,7 @@ from rookery.core import errors, hooks
 from rookery.core.caller import Caller
 from rookery.core.hooks import NOTHING, Answer, Event, Moment
 from rookery.core.record import NamedTuple
-from rookery.front.cli.call import Desk, Later
+from rookery.front.cli.call import Desk, Later, terminal_of
 from rookery.hosts.profile import Profile
 from rookery.runtime import git, process
 
@@ -71,7 +71,7 @@ def _join(desk: Desk, profile: Profile, event: Event) -> None:
     caller: Caller = desk.house.caller(None, process=tuple(bound) if bound else None)
     args = {"host": profile.name, "host_id": event.session[:200], "transcript": event.transcript[:1000],
             "name": desk.options.agent or desk.call.environ.get("ROOK_AGENT") or "", "model": event.model[:100],
-            "branch": git.branch(desk.call.cwd) or ""}  # fmt: skip
+            "branch": git.branch(desk.call.cwd) or "", "terminal": terminal_of(desk.call.environ)}  # fmt: skip
     desk.house.client.call("turn.start", args, caller)
 
 

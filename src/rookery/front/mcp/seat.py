@@ -16,6 +16,7 @@ from anyio import to_thread
 from rookery import app
 from rookery.core import errors, names
 from rookery.core.caller import Caller
+from rookery.front.cli.call import terminal_of
 from rookery.runtime import git, process
 
 from .news import News
@@ -123,7 +124,8 @@ class LocalSeat(Seat):
     def known(self) -> Mapping[str, Any]:
         bound = process.binding(self._chain)
         program = next((name for identity, name, _ in self._chain if identity == bound), "")
-        return {"branch": git.branch(self._house.cwd) or "", "program": program, "resume": True}
+        terminal = terminal_of(self._house.environ)
+        return {"branch": git.branch(self._house.cwd) or "", "program": program, "resume": True, "terminal": terminal}
 
     async def changes(self) -> AsyncGenerator[set[str]]:
         news, poll_s = News(self._house.client, self.given()), self._house.settings["poll.s"]
