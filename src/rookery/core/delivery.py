@@ -43,6 +43,7 @@ KEEPER = ":keeper"  # what keepers listen under; no agent can be called so
 BEST_FIRST: tuple[Channel, ...] = tuple(Channel)
 # What the agent's own program or its hooks do; a keeper uses the others.
 BY_ITSELF = frozenset((Channel.DOOR,))
+NEEDS_SESSION = frozenset((Channel.DOOR, Channel.QUEUE, Channel.TERMINAL))
 
 HOW: Mapping[str, str] = {
     Channel.DOOR: "handed in by its own program",
@@ -157,16 +158,14 @@ def chosen(ways: Sequence[Way], standing: Standing, *, waited_ms: int, now: int,
     return Choice(wait_ms=limits.most_ms, why=HOW[usable[0].channel]) if usable else NO_WAY
 
 
-def told(ways: Sequence[Way], standing: Standing, *, kept: bool) -> tuple[str, str]:
-    """(state, how) for whoever has just sent to a live session: what is known, and no more. `kept`: a keeper is up."""
-    if standing.hooks and standing.phase == "busy":
-        return "live", BY_HOOKS
-    usable = [way.channel for way in ways if way.works]
-    if Channel.DOOR in usable:
-        return "live", HOW[Channel.DOOR]
-    others = sorted((each for each in usable if each not in BY_ITSELF), key=lambda c: BEST_FIRST.index(Channel(c)))
-    if others and kept:
-        return "live", HOW[others[0]]
-    if others:
-        return "live", f"{HOW[others[0]]}, once `rook up` runs; now it sees the message when it next looks"
-    return "live", "no way to wake it: it sees the message when it next looks"
+def told(ways: Sequence[Way], standing: Standing, *, kept: bool) -> str:
+    """How mail that was just sent will reach its reader: what is known, and no more. `kept`: a keeper is up."""
+    if standing.live and standing.hooks and standing.phase == "busy":
+        return BY_HOOKS
+    usable = [each for each in BEST_FIRST if any(way.works and way.channel == each for way in ways)]
+    usable = [each for each in usable if standing.live or each not in NEEDS_SESSION]
+    if usable[:1] == [Channel.DOOR]:
+        return HOW[Channel.DOOR]
+    if not usable:
+        return ""
+    return HOW[usable[0]] if kept else f"{HOW[usable[0]]}, once `rook up` runs; until then it waits"

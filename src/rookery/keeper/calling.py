@@ -7,7 +7,7 @@ of a command line but the words of a notification, which are one argument.
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rookery.core.delivery import Outcome, Reason
@@ -24,7 +24,7 @@ PASSED_ON = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION
 class Caller:
     """The three hands, for one resident process."""
 
-    def __init__(self, *, environ: Mapping[str, str], cwd: str, secret: bytes, limit_s: float) -> None:
+    def __init__(self, *, environ: Mapping[str, str], cwd: str, secret: Callable[[], bytes], limit_s: float) -> None:
         self._environ = {name: environ[name] for name in PASSED_ON if name in environ}
         self._cwd = cwd
         self._secret = secret
@@ -49,7 +49,7 @@ class Caller:
         if not text:
             return Outcome(False, nothing=True)
         body = _document(job, text).encode()
-        told = await asyncio.to_thread(posting.post, job.address["url"], body, self._secret, self._limit_s)
+        told = await asyncio.to_thread(posting.post, job.address["url"], body, self._secret(), self._limit_s)
         return Outcome(True) if not told else Outcome(False, Reason.INJECTION_FAILED, told)
 
     async def _run(self, argv: list[str], given: str, environ: Mapping[str, str]) -> Outcome:

@@ -167,9 +167,7 @@ class Courier:
         if outcome.nothing or (outcome.done and not offered.get("text")):
             await self._verbs.call(team, "delivery.leave", where)
         elif outcome.done:
-            await self._verbs.call(
-                team, "delivery.done", {**where, "shown": offered["shown"], "upto": offered["upto"]}
-            )
+            await self._verbs.call(team, "delivery.done", {**where, "shown": offered["shown"], "upto": offered["upto"]})
             self.handed += 1
             log.info("%s to %s of %s: %d messages", where["channel"], where["agent"], team, offered["count"])
         else:

@@ -1,4 +1,4 @@
-"""A signed request to an address of the user's choice. No redirect is followed, no proxy is asked, no answer is read."""
+"""A signed request to an address of the user's choice. No redirect is followed, no proxy asked, no answer read."""
 
 import hashlib
 import hmac
@@ -20,7 +20,7 @@ def signature(secret: bytes, stamp: str, body: bytes) -> str:
 
 
 def post(url: str, body: bytes, secret: bytes, limit_s: float) -> str:
-    """"" if it was taken (2xx), otherwise why not."""
+    """ "" if it was taken (2xx), otherwise why not."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return f"{quoted(url)} is no address for a webhook"

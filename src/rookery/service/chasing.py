@@ -8,7 +8,7 @@ from rookery.store.port import Row
 from . import escalation
 from .tx import Tx
 
-LOOK = 2_000  # events at once
+LOOK, GLANCE = 2_000, 200  # events at once, when something is done and when it is only asked
 LATE_MS = 86_400_000  # what should have been noticed this long ago is left alone: nobody is served by a flood
 CURSOR = "chased"
 
@@ -43,7 +43,11 @@ def _above(tx: Tx, reader: Row) -> Row | None:
 
 
 def is_due(tx: Tx) -> bool:
-    return bool(tx.settings["mail.answer_s"]) and bool(_ripe(tx, 1)[0])
+    """Where nothing asked, the cursor moves only now and then: a look is cheaper than a write."""
+    if not tx.settings["mail.answer_s"]:
+        return False
+    rows, _ = _ripe(tx, GLANCE)
+    return len(rows) == GLANCE or any(row["id"] and row["asks"] for row in rows)
 
 
 def chase(tx: Tx) -> dict[str, Any]:

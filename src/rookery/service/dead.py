@@ -62,7 +62,7 @@ def listed(
     everything: Annotated[bool, Arg("also what was resent, dropped or came through", flag="--all")] = False,
     limit: Annotated[int, Arg("how many at most", flag="-n")] = SHOWN,
 ) -> dict[str, Any]:
-    rows = tx.all("dead_letters", everything=int(everything), limit=max(1, min(limit, 1000)))
+    rows = tx.all("all_dead_letters" if everything else "dead_letters", limit=max(1, min(limit, 1000)))
     return {"letters": [_card(row) for row in rows]}
 
 

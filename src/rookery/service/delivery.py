@@ -97,11 +97,11 @@ def _works(tx: Tx, end: Row) -> bool:
     return tx.world.prober.state(address.get("pid", 0), address.get("started", "")) == "running"
 
 
-def told(tx: Tx, rows: Sequence[Row], *, kept: bool) -> dict[str, str]:
-    """What whoever has just sent is told of a live recipient with ways to it."""
-    standing = Standing(bool(rows[0]["program"]), rows[0]["phase"], live=True)
-    state, how = delivery.told([Way(row["channel"], _works(tx, row)) for row in rows], standing, kept=kept)
-    return {"state": state, "how": how}
+def told(tx: Tx, rows: Sequence[Row], *, live: bool, kept: bool) -> dict[str, str]:
+    """What whoever has just sent is told of a recipient with ways to it; nothing, if none of them can be used."""
+    standing = Standing(bool(rows[0]["program"]), rows[0]["phase"], live)
+    how = delivery.told([Way(row["channel"], _works(tx, row)) for row in rows], standing, kept=kept)
+    return {"state": "live" if live else "queued", "how": how} if how else {}
 
 
 def phase(tx: Tx, agent: Annotated[str, Arg("whom to look at")]) -> dict[str, Any]:
@@ -134,12 +134,18 @@ def own(
     owner: Annotated[str, Arg("who delivers")],
 ) -> dict[str, Any]:
     """Be the one that delivers there, or stay it; for as long as the lease says."""
-    row = tx.agent(agent)
+    row, owner = tx.agent(agent), _owner(owner)
     until = tx.now + tx.settings.ms("delivery.lease_s")
     if tx.one("other_owner", agent=row["id"], owner=owner):
         return {"owned": False, "lease_ms": 0}
     owned = bool(tx.run("own_endpoint", agent=row["id"], channel=channel, owner=owner, until=until))
     return {"owned": owned, "lease_ms": tx.settings.ms("delivery.lease_s")}
+
+
+def _owner(name: str) -> str:
+    if not name or len(name) > 200:
+        raise errors.BadInput("Whoever delivers has a name of 1 to 200 characters.", "Its machine, pid and start time.")
+    return name
 
 
 def leave(
@@ -156,7 +162,7 @@ def leave(
 
 def teams(tx: Tx) -> dict[str, Any]:
     """Teams in which anyone can be reached."""
-    return {"teams": [row["name"] for row in tx.all("teams_with", flag=REACHED)]}
+    return {"teams": [row["name"] for row in tx.all("store_teams_with", flag=REACHED)]}
 
 
 # -- what came of it -------------------------------------------------------------------------------------------------

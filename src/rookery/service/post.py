@@ -258,10 +258,11 @@ def _wake(tx: Tx, row: Row | None, rung: Mapping[str, int], ways: list[Row]) -> 
     if row is None:
         return {"state": "queued", "how": "it goes by another name by now"}
     live = tx.liveness(row)
-    if ways and (live is presence.Liveness.LIVE or row["name"] == names.PERSON):
+    if ways:
         from . import delivery  # few teams have ways to their agents
 
-        return delivery.told(tx, ways, kept=KEEPER in rung)
+        if told := delivery.told(tx, ways, live=live is presence.Liveness.LIVE, kept=KEEPER in rung):
+            return told
     if rung.get(row["name"]):
         return {"state": "woken", "how": "its waiting process was rung"}
     if row["name"] == names.PERSON:

@@ -18,6 +18,7 @@ from rookery.front.cli.resident import FastDoor
 from rookery.runtime import doorway, files, instance, logs, places
 from rookery.version import VERSION
 
+from . import keeping
 from .daemon import Daemon
 from .mcp import Mcp
 from .routes import application
@@ -116,14 +117,15 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         loop.add_signal_handler(number, stop)
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
-    sweeper = asyncio.create_task(_sweep(daemon))
+    chores = [asyncio.create_task(_sweep(daemon)), asyncio.create_task(keeping.courier(daemon).run())]
     try:
         await server.serve(sockets=[listener])
     finally:
         await fast.close(GRACE_S)
         await mcp.closed()
-        sweeper.cancel()
-        await asyncio.gather(sweeper, return_exceptions=True)
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
 
 
 def _fast_door(daemon: Daemon) -> FastDoor:

@@ -6,11 +6,11 @@
 SELECT a.id, a.name, a.is_human, a.session, a.left_at, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at,
        coalesce(t.host, '') AS program, coalesce(t.phase, '') AS phase, coalesce(t.phase_at, 0) AS phase_at,
        coalesce(t.gate, '') AS gate, coalesce(t.handed_to, 0) AS handed_to
-FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
+FROM (SELECT DISTINCT agent FROM endpoints WHERE team = :team AND (:agent = 0 OR agent = :agent)) AS e
+CROSS JOIN agents a ON a.team = :team AND a.id = e.agent
+LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
 LEFT JOIN turns t ON t.team = a.team AND t.session = coalesce(a.session, 'agent:' || a.id)
-WHERE a.team = :team AND (:agent = 0 OR a.id = :agent)
-  AND EXISTS (SELECT 1 FROM endpoints e WHERE e.team = a.team AND e.agent = a.id)
-  AND CASE WHEN coalesce(t.handed_to, 0) = 0 THEN EXISTS (
+WHERE CASE WHEN coalesce(t.handed_to, 0) = 0 THEN EXISTS (
         SELECT 1 FROM deliveries d WHERE d.team = a.team AND d.agent = a.id AND d.state = 'unread'
           AND (d.expires_at IS NULL OR d.expires_at > :now)
           AND NOT EXISTS (SELECT 1 FROM dead_letters x WHERE x.team = d.team AND x.agent = d.agent
@@ -46,19 +46,10 @@ FROM endpoints e JOIN agents a ON a.team = e.team AND a.id = e.agent
 LEFT JOIN turns t ON t.team = e.team AND t.session = a.session
 WHERE e.team = :team AND e.agent = :agent AND (e.session = '' OR e.session = a.session);
 
--- name: all_endpoints
--- Every way of a team, for people.
-SELECT e.*, a.name FROM endpoints e JOIN agents a ON a.team = e.team AND a.id = e.agent
-WHERE e.team = :team AND (e.session = '' OR e.session = a.session) ORDER BY a.id, e.channel;
-
 -- name: own_endpoint
 -- Fence: one deliverer at a time. Whoever has it may keep it; one that is not heard of has lost it.
 UPDATE endpoints SET owner = :owner, owned_to = :until
 WHERE team = :team AND agent = :agent AND channel = :channel AND (owner = '' OR owner = :owner OR owned_to <= :now);
-
--- name: owned_endpoint
--- Who delivers there.
-SELECT owner, owned_to FROM endpoints WHERE team = :team AND agent = :agent AND channel = :channel;
 
 -- name: other_owner
 -- Does anyone else deliver to this agent, by whichever way?
@@ -149,18 +140,26 @@ ON CONFLICT (team, agent, message) DO UPDATE SET state = 'dead', reason = exclud
   attempts = excluded.attempts, dead_at = excluded.dead_at, at = excluded.at;
 
 -- name: dead_letters
--- The newest first.
+-- Those that nobody settled, the newest first.
 SELECT x.message, x.agent, x.state, x.reason, x.attempts, x.at, a.name AS recipient, m.id, m.subject, s.name AS sender
 FROM dead_letters x JOIN messages m ON m.n = x.message JOIN agents a ON a.team = x.team AND a.id = x.agent
 JOIN agents s ON s.team = m.team AND s.id = m.sender
-WHERE x.team = :team AND (:everything = 1 OR x.state = 'dead') ORDER BY x.dead_at DESC, x.message DESC LIMIT :limit;
+WHERE x.team = :team AND x.state = 'dead' ORDER BY x.dead_at DESC, x.message DESC LIMIT :limit;
+
+-- name: all_dead_letters
+-- Also those that were resent, dropped or came through.
+SELECT x.message, x.agent, x.state, x.reason, x.attempts, x.at, a.name AS recipient, m.id, m.subject, s.name AS sender
+FROM dead_letters x JOIN messages m ON m.n = x.message JOIN agents a ON a.team = x.team AND a.id = x.agent
+JOIN agents s ON s.team = m.team AND s.id = m.sender
+WHERE x.team = :team ORDER BY x.dead_at DESC, x.message DESC LIMIT :limit;
 
 -- name: dead_letter
 -- Every mailbox in which a message is dead.
 SELECT x.message, x.agent, x.state, x.reason, x.attempts, x.at, a.name AS recipient, m.id, m.subject, s.name AS sender
-FROM dead_letters x JOIN messages m ON m.n = x.message JOIN agents a ON a.team = x.team AND a.id = x.agent
-JOIN agents s ON s.team = m.team AND s.id = m.sender
-WHERE x.team = :team AND m.id = :id AND (:agent = 0 OR x.agent = :agent) ORDER BY a.name;
+FROM messages m CROSS JOIN deliveries d ON d.team = m.team AND d.message = m.n
+CROSS JOIN dead_letters x ON x.team = d.team AND x.agent = d.agent AND x.message = d.message
+JOIN agents a ON a.team = x.team AND a.id = x.agent JOIN agents s ON s.team = m.team AND s.id = m.sender
+WHERE m.team = :team AND m.id = :id AND (:agent = 0 OR x.agent = :agent) ORDER BY a.name;
 
 -- name: settle_dead
 -- Fence: a dead letter is settled once.
@@ -215,6 +214,6 @@ ORDER BY n DESC LIMIT 1;
 -- Was this given up before?
 SELECT 1 AS found FROM dead_letters WHERE team = :team AND agent = :agent AND message = :message;
 
--- name: teams_with
+-- name: store_teams_with
 -- Teams whose row has this flag.
 SELECT name FROM teams WHERE flags & :flag <> 0 ORDER BY id;
