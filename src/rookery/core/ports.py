@@ -97,8 +97,11 @@ class Terminal(Protocol):
     async def unlock(self) -> None: ...
 
 
-KEYS = {"enter": "\r", "escape": "\x1b", "ctrl-c": "\x03", "ctrl-u": "\x15", "tab": "\t", "space": " ", "up": "\x1b[A",
-        "down": "\x1b[B", "y": "y", "n": "n", "1": "1", "2": "2", "3": "3"}  # fmt: skip
+# What each key sends.
+KEYS = {
+    "enter": "\r", "escape": "\x1b", "tab": "\t", "space": " ", "up": "\x1b[A", "down": "\x1b[B", "ctrl-c": "\x03",
+    "ctrl-u": "\x15", **{letter: letter for letter in "123456789yn"},
+}  # fmt: skip
 
 
 class Pace(Protocol):

@@ -32,20 +32,24 @@ class Gate(NamedTuple):
 
 
 class Patterns(NamedTuple):
-    """How a program's screen is read. Every pattern is a regular expression that is looked for in single lines."""
+    """How a program's screen is read. Every pattern is a regular expression that is looked for in single lines.
+
+    The cursor stands in the input line, also where it is hidden: that is how the line is told from others like it.
+    """
 
     name: str
     prompt: str  # the beginning of the input line, up to where text is typed
-    above: str = ""  # the line over it, where there is one that tells
+    above: str = ""  # the one or two lines over it, where they tell
     below: str = ""  # the line that ends the input; without it a blank line does
+    margin: int = 0  # rows before that end which are not input
     indent: str = r"\s*"  # what further lines of the input begin with
     placeholders: tuple[str, ...] = ()  # what stands in the line while it is empty, besides what is faint
-    cursor: bool = True  # the cursor stands in the input line; False: the program draws its own, elsewhere
     busy: tuple[str, ...] = ()
     dialog: str = ""  # among the last lines: a dialog is open, and the keys go to it
     gates: Mapping[str, Gate] = {}  # which dialog it is, by the first that shows
     restless: tuple[str, ...] = ()  # lines that change of themselves and mean nothing: a logo, a clock
     folded: str = ""  # how it shows a long paste instead of the text itself
+    multiline: bool = True  # a paste of several lines is one prompt
     reference: str = "@{path}"  # a file that it is to read
     clear: str = ""  # the command that makes it forget
     interrupt: tuple[str, ...] = ("escape",)
@@ -105,7 +109,7 @@ def _line(patterns: Patterns, screen: Screen) -> View:
     if not found:
         return View(State.UNKNOWN, column=screen.column, row=screen.row)
     at_start = (screen.row, screen.column) == (found.first, found.start)
-    empty = not found.typed.strip() and (at_start or not patterns.cursor)
+    empty = at_start and not found.typed.strip()
     return View(State.UNKNOWN, "", found.typed, True, empty, screen.column, screen.row - found.first)
 
 
@@ -121,14 +125,14 @@ def _gate(patterns: Patterns, written: list[str]) -> str:
 
 
 def _input(patterns: Patterns, screen: Screen) -> _Input | None:
-    """The input line, which may be several: the lowest one, or the one that the cursor is in."""
-    lines, last = screen.lines, len(screen.lines) - 1
-    for row in range(min(screen.row, last) if patterns.cursor else last, -1, -1):
+    """The input line that the cursor is in; it may be several rows."""
+    lines = screen.lines
+    for row in range(min(screen.row, len(lines) - 1), -1, -1):
         start = _begins(patterns, lines, row)
         if start >= 0:
             end = _ends(patterns, screen, row)
-            return _Input(row, end, start, _typed(patterns, screen, row, end, start)) if end >= row else None
-        if patterns.cursor and patterns.below and _in(patterns.below, lines[row]):
+            return _Input(row, end, start, _typed(patterns, screen, row, end, start)) if end >= screen.row else None
+        if patterns.below and _in(patterns.below, lines[row]):
             return None  # the cursor is outside of any input line
     return None
 
@@ -138,19 +142,18 @@ def _begins(patterns: Patterns, lines: tuple[str, ...], row: int) -> int:
     import re
 
     found = re.match(patterns.prompt, lines[row] + "    ")  # blanks at the end of a line are not told
-    if not found or (patterns.above and (row == 0 or not _in(patterns.above, lines[row - 1]))):
+    if not found or (patterns.above and not _in(patterns.above, "\n".join(lines[max(row - 2, 0) : row]))):
         return -1
     return found.end()
 
 
 def _ends(patterns: Patterns, screen: Screen, first: int) -> int:
     """Its last row; -1 if it has no end, and so was none."""
-    beyond = screen.row if patterns.cursor else first
     for row in range(first + 1, len(screen.lines)):
         if patterns.below:
             if _in(patterns.below, screen.lines[row]):
-                return row - 1
-        elif row > beyond and not screen.lines[row].strip():
+                return row - 1 - patterns.margin
+        elif row > screen.row and not screen.lines[row].strip():
             return row - 1
     return -1 if patterns.below else len(screen.lines) - 1
 

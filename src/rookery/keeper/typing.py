@@ -12,7 +12,7 @@ has not shown yet, are not seen; at worst our text stands behind theirs, and the
 
 from collections.abc import Awaitable, Callable
 
-from rookery.core.ports import Pace, Screen, Terminal
+from rookery.core.ports import Pace, Screen, Spot, Terminal
 from rookery.core.record import NamedTuple
 from rookery.core.screen import Patterns, Rules, State, View, Watch, is_ours, read, ruling, seen, traces
 from rookery.core.text import plain
@@ -75,7 +75,7 @@ class _Typing:
                 if outcome and not outcome.done:
                     return outcome
                 continue
-            text = plain(await compose()).strip()
+            text = plain(await compose(), keep_newlines=self._patterns.multiline).strip()
             if not text:
                 return Outcome(False, NOTHING)
             if outcome := await self._submit(text):
@@ -125,7 +125,7 @@ class _Typing:
         before = await self._terminal.look()
         view = read(self._patterns, before)
         unsafe = before.dead or before.read_back or before.elsewhere or view.state is not State.READY or not view.empty
-        if unsafe or not await self._terminal.paste(text, self._spot(before)):
+        if unsafe or not await self._terminal.paste(text, (before.column, before.row)):
             return None
         await self._pace.sleep(self._rules.pause_s)
         screen, failed = await self._shown(text)
@@ -134,7 +134,7 @@ class _Typing:
         line = read(self._patterns, screen).typed
         known = traces(self._patterns, screen, text, line)
         for _ in range(ENTERS):
-            if await self._press(self._patterns.submit, self._spot(screen)):
+            if await self._press(self._patterns.submit, (screen.column, screen.row)):
                 outcome = await self._went(text, line, known if leaves_trace else -1)
                 if outcome:
                     return outcome
@@ -180,12 +180,9 @@ class _Typing:
         working = view.state is State.BUSY or await self._told() == "busy"
         return working or traces(self._patterns, screen, text, line) > known
 
-    async def _press(self, keys: tuple[str, ...], at: tuple[int, int] | None = None) -> bool:
+    async def _press(self, keys: tuple[str, ...], at: Spot | None = None) -> bool:
         """The first key only where the cursor was; the others follow it."""
         for number, key in enumerate(keys):
             if not await self._terminal.press(key, None if number else at):
                 return False
         return True
-
-    def _spot(self, screen: Screen) -> tuple[int, int] | None:
-        return (screen.column, screen.row) if self._patterns.cursor else None
