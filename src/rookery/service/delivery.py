@@ -65,7 +65,7 @@ def due(
 def _job(row: Row, end: Row, standing: Standing, pending: Row) -> dict[str, Any]:
     return {
         "agent": row["name"], "channel": end["channel"], "address": json.loads(end["address"]),
-        "program": row["program"], "live": standing.live, "pid": row["pid"], "started": row["started"],
+        "program": row["program"] or row["ran"], "live": standing.live, "pid": row["pid"], "started": row["started"],
         "phase": row["phase"], "gate": row["gate"], "waiting": pending["waiting"],
     }  # fmt: skip
 
@@ -121,7 +121,7 @@ def offer(
     room = min(limit or tx.settings["delivery.characters"], tx.settings["delivery.characters"])
     waiting = turns.fresh(tx, me, turn["handed_to"])
     told = {"agent": me["name"], "text": "", "shown": list[str](), "upto": 0, "count": len(waiting.rows)}
-    return told | turns.digest_of(tx, me, waiting, max(400, room))
+    return told | turns.summed(tx, me, waiting, max(400, room))
 
 
 # -- who delivers ----------------------------------------------------------------------------------------------------

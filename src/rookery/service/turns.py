@@ -108,11 +108,11 @@ def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
     if moment is Moment.START:
         return told | _greeting(tx, me, limit)
     if moment is not Moment.STOP:
-        return told | digest_of(tx, me, fresh(tx, me, turn["handed_to"]), limit)
+        return told | summed(tx, me, fresh(tx, me, turn["handed_to"]), limit)
     waiting = _holding(tx, me, turn)
     if not waiting.rows:
         return told | {"settle": turn["holds"] > 0}
-    return told | digest_of(tx, me, waiting, limit) | {"hold": True}
+    return told | summed(tx, me, waiting, limit) | {"hold": True}
 
 
 def _is_agent(tx: Tx, me: Row) -> bool:
@@ -163,7 +163,7 @@ def _looked_at(tx: Tx, me: Row, after: int) -> int:
     return row["n"] or after if row else after
 
 
-def digest_of(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
+def summed(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
     """The most urgent with their text, as many as there is room for; the others are counted."""
     if not waiting.rows:
         return {}
@@ -189,7 +189,7 @@ def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:
     words = hooks.greeting(me["name"], tx.team, me["role"], held, others, tx.settings["hook.conventions"])
     waiting = fresh(tx, me, 0)
     room = limit - len(words) - 2
-    found = digest_of(tx, me, waiting, room)
+    found = summed(tx, me, waiting, room)
     text = f"{words}\n\n{found['text']}" if found.get("text") else words
     return {**found, "text": text, "upto": waiting.upto}
 

@@ -1,15 +1,21 @@
 """What the daemon's keeper is given: the verbs of every team it serves, the bell, and a hand for each way."""
 
+import asyncio
 import os
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any
 
+from rookery.config import Settings
 from rookery.core import names
 from rookery.core.caller import Caller
 from rookery.core.delivery import Channel
-from rookery.keeper import calling
+from rookery.core.ports import Terminal
+from rookery.core.screen import Patterns, Rules
+from rookery.hosts import known, screens
+from rookery.keeper import calling, terminals
 from rookery.keeper.courier import Courier, Hand
-from rookery.runtime import posting, process
+from rookery.runtime import posting, process, tmux
 from rookery.store import faults
 
 from .daemon import Daemon
@@ -52,4 +58,28 @@ def _hands(daemon: Daemon) -> Mapping[str, Hand]:
         environ=house.environ, cwd=house.places.root, secret=lambda: posting.secret_of(os.path.expanduser(secret)),
         limit_s=house.settings["delivery.command_s"],
     )  # fmt: skip
-    return {Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify}
+    return {
+        Channel.TERMINAL: terminals.Hand(_pane, _screen_of, _rules(house.settings), RealPace()).put,
+        Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify,
+    }  # fmt: skip
+
+
+class RealPace:
+    def now(self) -> float:
+        return monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def _pane(address: Mapping[str, Any], pid: int | None, started: str) -> Terminal:
+    return tmux.Pane(address, process.Process(pid, started) if pid else None)
+
+
+def _screen_of(program: str) -> Patterns | None:
+    """Of agent programs only. A shell would run what it is given."""
+    return screens.of(program) if program in known.TITLES else None
+
+
+def _rules(settings: Settings) -> Rules:
+    return Rules()
