@@ -97,6 +97,8 @@ SETTINGS: tuple[Setting, ...] = (
     _choice("hook.hold", "all", "all urgent off",
             "Mail that keeps a turn from ending once: all that is new, only what is urgent or asks, none."),
     _count("hook.holds", 5, "times", 0, 100, "So often in a row a turn is kept from ending."),
+    _choice("hook.wake", "all", "all urgent off",
+            "Mail that wakes an idle agent by its program's own door: all, only what is urgent or asks, none."),
     Setting("hook.conventions", "str", "", "", "What every agent of the team is told when its session begins."),
     _count("artifacts.limit", 4_194_304, "bytes", 1, 1 << 30, "Largest artifact that is taken."),
     _seconds("artifacts.orphan_s", 3600, 60, YEAR_S, "A file that no artifact names is removed when it is this old."),

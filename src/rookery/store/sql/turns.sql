@@ -2,7 +2,7 @@
 
 -- name: turn
 -- How far a session's mail was put before it.
-SELECT handed_to, held_to, holds, watch FROM turns WHERE team = :team AND session = :session;
+SELECT handed_to, held_to, holds, watch, phase FROM turns WHERE team = :team AND session = :session;
 
 -- name: begin_turns
 -- A session of an agent program is known by that program's name for it too.
@@ -17,6 +17,12 @@ ON CONFLICT (team, session) DO UPDATE SET
   handed_to = CASE WHEN excluded.handed_to > turns.handed_to THEN excluded.handed_to ELSE turns.handed_to END,
   held_to = CASE WHEN excluded.held_to > turns.held_to THEN excluded.held_to ELSE turns.held_to END,
   holds = excluded.holds;
+
+-- name: set_phase
+-- Where the program is, as it told last. Nothing is written where that is known already.
+INSERT INTO turns (team, session, phase, gate, phase_at) VALUES (:team, :session, :phase, :gate, :now)
+ON CONFLICT (team, session) DO UPDATE SET phase = excluded.phase, gate = excluded.gate, phase_at = excluded.phase_at
+WHERE turns.phase <> excluded.phase OR turns.gate <> excluded.gate;
 
 -- name: keep_watch
 -- What others' files look like now.
