@@ -51,6 +51,8 @@ HOOK = "hook"
 HOOK_GREETING_S = 0.3  # so that there is time to do without
 HOOK_S = 1.5  # an agent program waits for its hook, and its user for the program
 REFUSED = 2  # what every agent program takes for a no
+LATE = b"rook: no answer in time; the tool is refused, as its hook was set up.\n"
+WAITER = "idle"  # a hook that stays until there is something to say
 
 
 # --- this process: what a command takes from it, and how it ends -----------------------------------------------------
@@ -92,7 +94,7 @@ def to_the_end(work: "Callable[[], int | None]") -> int | None:
 _watched: "list[LockType]" = []
 
 
-def watch(code: int) -> None:
+def watch(code: int, complaint: bytes = b"") -> None:
     """End this process with that code unless it speaks in time, whatever it is doing: waiting for a lock, for standard
     input, for a disk. A thread of its own can do that where a signal would wait for the interpreter's turn."""
     import _thread
@@ -103,8 +105,8 @@ def watch(code: int) -> None:
 
     def look() -> None:
         if not lock.acquire(timeout=HOOK_S):
-            if code == REFUSED:
-                os.write(2, b"rook: no answer in time; the tool is refused, as its hook was set up.\n")
+            if complaint:
+                os.write(2, complaint)
             os._exit(code)
 
     _thread.start_new_thread(look, ())
@@ -140,8 +142,8 @@ def ask() -> int | None:
 
 def _ask() -> int | None:
     argv = sys.argv[1:]
-    if _command(argv)[:1] == [HOOK]:
-        watch(REFUSED if "--closed" in argv else 0)
+    if _command(argv)[:1] == [HOOK] and not _is_waiter(argv):
+        watch(REFUSED, LATE) if "--closed" in argv else watch(0)
     if runs_alone(argv) or sys.getfilesystemencoding() != "utf-8":
         return None
     try:
@@ -158,7 +160,7 @@ def _ask() -> int | None:
 
 def runs_alone(argv: "list[str]") -> bool:
     """Is this a command for a process of its own? If in doubt, yes: that is always right, only slower."""
-    if any(_takes_long(word) for word in argv):
+    if any(_takes_long(word) for word in argv) or _is_waiter(argv):
         return True
     words = _command(argv)
     return " ".join(words[:1]) in ALONE or " ".join(words) in ALONE
@@ -167,6 +169,10 @@ def runs_alone(argv: "list[str]") -> bool:
 def _takes_long(word: str) -> bool:
     """An option with which a command follows what happens (-f, -nf ...) or waits for its turn."""
     return word in ("--follow", "--wait") or word[:7] == "--wait=" or (word[:1] == "-" != word[1:2] and "f" in word)
+
+
+def _is_waiter(argv: "list[str]") -> bool:
+    return HOOK in argv and WAITER in argv[argv.index(HOOK) + 2 :]
 
 
 def _command(argv: "list[str]") -> "list[str]":

@@ -98,6 +98,8 @@ SETTINGS: tuple[Setting, ...] = (
     _choice("hook.hold", "all", "all urgent off",
             "Mail that keeps a turn from ending once: all that is new, only what is urgent or asks, none."),
     _count("hook.holds", 5, "times", 0, 100, "So often in a row a turn is kept from ending."),
+    _choice("hook.wake", "all", "all urgent off",
+            "Mail that wakes an idle agent by its program's own door: all, only what is urgent or asks, none."),
     Setting("hook.conventions", "str", "", "", "What every agent of the team is told when its session begins."),
     _seconds("delivery.retry_s", 5, 0.01, 3600, "Mail that was not handed over is tried again after this; it doubles."),
     _seconds("delivery.retry_most_s", 30, 0.01, 86_400, "The longest wait between two tries."),

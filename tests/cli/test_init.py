@@ -138,7 +138,7 @@ def test_what_is_the_user_s_stays_and_runs_too(person: Person) -> None:
     said = person.said(".claude/settings.json")
     assert said["permissions"] == mine["permissions"]
     assert said["hooks"]["Stop"][0] == mine["hooks"]["Stop"][0]
-    assert len(said["hooks"]["Stop"]) == 2
+    assert len(said["hooks"]["Stop"]) == 3, "one that asks, and one that waits"
     assert '\n\t"permissions"' in (person.root / ".claude/settings.json").read_text()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.core import errors
+from rookery.core import errors, hooks
 from rookery.hosts import known, marked, setup, trust
 from rookery.hosts.pieces import Block, Hooks, Server
 from rookery.runtime import installed
@@ -31,11 +31,15 @@ def written(host: str, want: setup.Wanted) -> dict[str, str]:
     return texts
 
 
+def is_waiting(piece: Hooks) -> bool:
+    return any("asyncRewake" in entry for entry in piece.entries.values())
+
+
 def lines(host: str, want: setup.Wanted) -> dict[str, str]:
-    """The command line for each event."""
+    """The command line for each event, but for those that wait."""
     found: dict[str, str] = {}
     for piece in setup.of_host(host, want):
-        if isinstance(piece, Hooks):
+        if isinstance(piece, Hooks) and not is_waiting(piece):
             entries = piece.found(piece.put(None))
             found |= {event: entry.get("command") or entry["bash"] for event, entry in entries.items()}
     return found
@@ -95,10 +99,15 @@ def test_put_in_twice_is_put_in_once(host: str, closed: bool) -> None:
 
 def test_another_path_or_policy_replaces_ours_and_leaves_the_others() -> None:
     mine = {"hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "mine"}]}]}}
-    (before, *_), (after, *_) = (setup.of_host("claude", wanted(rook)) for rook in ("/old/rook", "rook"))
-    changed = json.loads(after.put(before.put(json.dumps(mine))))
+    text = json.dumps(mine)
+    for rook in ("/old/rook", "rook"):
+        for piece in setup.of_host("claude", wanted(rook))[:2]:
+            text = piece.put(text)
+    changed = json.loads(text)
     assert changed["hooks"]["PreToolUse"][0] == mine["hooks"]["PreToolUse"][0]
-    assert [len(groups) for groups in changed["hooks"].values()] == [2, 1, 1, 1, 1, 1, 1]
+    twice = {event for event, groups in changed["hooks"].items() if len(groups) == 2}
+    assert twice == {"PreToolUse", "SessionStart", "Stop"}, "the user's own, and those that wait"
+    assert max(len(groups) for groups in changed["hooks"].values()) == 2
     assert "/old/rook" not in json.dumps(changed)
 
 
@@ -119,8 +128,23 @@ def test_hooks_of_another_shape_are_refused(text: str) -> None:
 
 def test_taken_out_it_is_as_it_was() -> None:
     mine = '{\n  "model": "x",\n  "hooks": {\n    "Stop": [\n      {"hooks": [{"command": "mine"}]}\n    ]\n  }\n}\n'
-    piece = setup.of_host("claude", wanted())[0]
-    assert piece.taken_out(piece.put(mine)) == mine
+    asking, waiting = setup.of_host("claude", wanted())[:2]
+    both = waiting.put(asking.put(mine))
+    for first, second in ((asking, waiting), (waiting, asking)):
+        left = first.taken_out(both)
+        assert left is not None
+        assert second.put(left) != left or first.put(left) != left
+        assert second.taken_out(left) == mine
+
+
+def test_what_waits_is_in_the_background_and_longer_than_its_own_time() -> None:
+    waiters = setup.of_host("claude", wanted())[1]
+    assert isinstance(waiters, Hooks)
+    assert set(waiters.entries) == {"SessionStart", "Stop"}
+    for entry in waiters.entries.values():
+        assert entry["asyncRewake"] is True
+        assert setup.spoken(entry["command"], "claude") == ["rook", "hook", "claude", "idle"]
+        assert hooks.WAIT_S == entry["timeout"] < (1 << 31) / 1000, "more milliseconds than that are none to Node"
 
 
 # -- marks and TOML --------------------------------------------------------------------------------------------------

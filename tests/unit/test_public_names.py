@@ -34,7 +34,8 @@ VERBS = words("""
     thread.search thread.link artifacts artifacts.add artifacts.show
     reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
     hold.look hold.take hold.renew
-    turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.heard
+    turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.phase turn.wait
+    turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.own delivery.leave delivery.teams delivery.done delivery.failed
     delivery.ways wake dead dead.show dead.resend dead.drop
     team.list team.show team.new team.set
@@ -45,7 +46,7 @@ VERBS = words("""
 READS = words("""
     who whois escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
     plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show reservations can-write slot.list
-    hold.look turn.whose turn.offer turn.others turn.heard
+    hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.teams dead dead.show
     team.list team.show token.list budget notices feed events health stats
     due export_mail

@@ -228,6 +228,18 @@ def test_what_an_old_session_suffered_is_not_held_against_the_new_one(stage: Sta
     assert fail(stage)["dead"] == []
 
 
+def test_a_program_that_came_to_rest_is_tried_at_once(stage: Stage):
+    stage.call("turn.start", stage.caller(process=stage._joined["ada"]), host="claude", host_id="s1", terminal=PANE)
+    stage.send("bob", "ada")
+    fail(stage, "busy")
+    assert due(stage) == []
+    stage.clock.pass_time(SECOND)
+    stage.call("turn.phase", "ada", phase="idle")
+    assert due(stage)
+    fail(stage, "session-not-found")
+    assert due(stage) == [], "what failed for another reason is not helped by that"
+
+
 # -- dead letters ----------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,9 @@
     start ──> prompt ──> before ──> after ──> ... ──> stop ──> end
                 └───────────┴─────────┘              (held: it goes on)
 
+Each says something of where the program is by then, its phase: busy from a prompt on, idle after a stop that was not
+held, blocked while a dialog waits for a person. It is what was told last, and no more than that.
+
 `hosts` knows how each program writes this down. Nothing here is about one of them.
 """
 
@@ -20,8 +23,20 @@ class Moment(StrEnum):
     BEFORE = "before"  # a tool is about to run
     AFTER = "after"  # it has run, well or not
     STOP = "stop"  # the turn is about to end
+    REST = "rest"  # it has ended, and there is nothing to be said to that
+    BLOCKED = "blocked"  # a dialog waits for a person
+    IDLE = "idle"  # nothing is told: a process waits beside the program for what would wake it
     END = "end"  # the session is over
     OTHER = "other"
+
+
+class Phase(StrEnum):
+    """Where an agent program is, as its hooks last told."""
+
+    BUSY = "busy"
+    IDLE = "idle"
+    BLOCKED = "blocked"
+    UNKNOWN = ""  # nothing was told, or its session is over
 
 
 class Deed(StrEnum):
@@ -47,6 +62,9 @@ class Event(NamedTuple):
     call: str = ""  # the program's own name for this use of the tool
     again: bool = False  # this stop was held before
     untold: str = ""  # an edit whose paths can not be read, and why
+    gate: str = ""  # the dialog that it is blocked on, in a word
+    inner: bool = False  # it is about an agent inside the program, whose turn is not the session's
+    midway: bool = False  # the session had to begin anew in the middle of a turn
 
 
 class Answer(NamedTuple):
@@ -63,6 +81,21 @@ class Answer(NamedTuple):
 
 
 NOTHING = Answer()
+
+_MEANS = {
+    Moment.START: Phase.IDLE, Moment.PROMPT: Phase.BUSY, Moment.AFTER: Phase.BUSY, Moment.STOP: Phase.IDLE,
+    Moment.REST: Phase.IDLE, Moment.BLOCKED: Phase.BLOCKED, Moment.END: Phase.UNKNOWN,
+}  # fmt: skip
+
+
+def phase_of(event: Event, *, held: bool = False) -> Phase | None:
+    """What an event says of where its program is; None if that stays as it was told before."""
+    if event.inner or event.midway:
+        return None
+    return Phase.BUSY if held else _MEANS.get(event.moment)
+
+
+WAIT_S = 7 * 86_400  # so long a process waits beside an idle program; the next end of a turn begins another
 
 # -- how a session begins --------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from rookery.core.hooks import Deed, Moment
 
-from .profile import EVENT, TEXT, Forms, Profile, Tool
+from .profile import COMPLAINT, EVENT, PERMISSION, TEXT, Forms, Profile, Tool
 
 EVENTS = {
     "SessionStart": Moment.START,
@@ -11,6 +11,9 @@ EVENTS = {
     "PostToolUse": Moment.AFTER,
     "PostToolUseFailure": Moment.AFTER,
     "Stop": Moment.STOP,
+    "StopFailure": Moment.REST,
+    "PermissionRequest": Moment.BLOCKED,
+    "Notification": Moment.BLOCKED,
     "SessionEnd": Moment.END,
 }
 TOOLS = {
@@ -30,5 +33,11 @@ FORMS = Forms(
     ask={"hookSpecificOutput": {**DECISION, "permissionDecision": "ask"}},
     hold={"decision": "block", "reason": TEXT},
     context={"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": TEXT}},
+    wake=COMPLAINT,
 )
-PROFILE = Profile("claude", "Claude Code", EVENTS, TOOLS, FORMS)
+# A turn that a person breaks off ends without a stop: a minute later a notice tells that it waits.
+NOTICES = {"permission_prompt": PERMISSION, "elicitation_dialog": "question", "idle_prompt": ""}
+# Without a terminal it does not end before its hooks have, those in the background too.
+STAYS = ("CLAUDE_CODE_ENTRYPOINT", "cli")
+WAITS = ("SessionStart", "Stop")  # after these it may be idle
+PROFILE = Profile("claude", "Claude Code", EVENTS, TOOLS, FORMS, notices=NOTICES, stays=STAYS)

@@ -8,10 +8,11 @@ from rookery.core.hooks import Deed
 from . import claude
 from .profile import Profile, Tool
 
-EVENTS = {name: moment for name, moment in claude.EVENTS.items() if name != "PostToolUseFailure"}
+UNKNOWN = ("PostToolUseFailure", "StopFailure", "Notification")
+EVENTS = {name: moment for name, moment in claude.EVENTS.items() if name not in UNKNOWN}
 TOOLS = {
     "apply_patch": Tool(Deed.EDIT, patch="command"),
     "Bash": Tool(Deed.SHELL, command="command"),
 }
-FORMS = claude.FORMS._replace(ask=None)
+FORMS = claude.FORMS._replace(ask=None, wake=None)
 PROFILE = Profile("codex", "Codex", EVENTS, TOOLS, FORMS, context_limit=8_000)

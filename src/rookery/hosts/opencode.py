@@ -14,4 +14,7 @@ TOOLS = {
     "bash": Tool(Deed.SHELL, command="command"),
     "read": Tool(Deed.READ, ("filePath",)),
 }
-PROFILE = Profile("opencode", "OpenCode", {moment.value: moment for moment in Moment}, TOOLS, FORMS, FIELDS)
+# It tells a stop after every text, also one that is followed by a tool.
+PROFILE = Profile(
+    "opencode", "OpenCode", {moment.value: moment for moment in Moment}, TOOLS, FORMS, FIELDS, rests_later=True
+)

@@ -8,6 +8,8 @@ from rookery.core.hooks import Answer, Deed, Event, Moment
 from rookery.core.record import NamedTuple
 
 TEXT, EVENT = "{text}", "{event}"  # in a form: what is said, and the program's word for the moment
+COMPLAINT = "complaint"  # a form: plain text on standard error, and exit code 2
+PERMISSION = "permission"  # the usual dialog
 PATHS_LIMIT = 1000
 
 
@@ -32,6 +34,9 @@ class Fields(NamedTuple):
     input: str = "tool_input"
     call: str = "tool_use_id"
     again: str = "stop_hook_active"
+    notice: str = "notification_type"
+    inner: str = "agent_id"
+    source: str = "source"
 
 
 class Forms(NamedTuple):
@@ -41,6 +46,7 @@ class Forms(NamedTuple):
     ask: Any = None
     hold: Any = None
     context: Any = None
+    wake: Any = None  # what wakes it when it is idle, said by a process that waits beside it; or COMPLAINT
 
 
 class Profile(NamedTuple):
@@ -52,6 +58,9 @@ class Profile(NamedTuple):
     fields: Fields = Fields()
     context_limit: int = 10_000  # characters that the program takes
     speaks_at: frozenset[Moment] = frozenset((Moment.START, Moment.PROMPT, Moment.AFTER))  # where context arrives
+    notices: Mapping[str, str] = {}  # what a notice calls a dialog: our word for it, or "" where the program rests
+    stays: tuple[str, str] = ("", "")  # a variable and its value where the program goes on after a turn; else always
+    rests_later: bool = False  # a stop may be in the middle of a turn: that it rests is told otherwise
 
 
 # -- an event --------------------------------------------------------------------------------------------------------
@@ -61,7 +70,7 @@ def read(profile: Profile, given: Mapping[str, Any], moment: Moment | None = Non
     """The event, as far as it is one. What is missing or of another kind than expected is taken as not said."""
     at = profile.fields
     name = _text(given, at.event)
-    moment = moment or profile.events.get(name, Moment.OTHER)
+    moment, gate = _noticed(profile, moment or profile.events.get(name, Moment.OTHER), _text(given, at.notice))
     tool = _text(given, at.tool)
     known = profile.tools.get(tool, Tool(Deed.OTHER))
     put = _at(given, at.input)
@@ -71,8 +80,21 @@ def read(profile: Profile, given: Mapping[str, Any], moment: Moment | None = Non
         moment=moment, name=name or _word_for(profile, moment), session=_text(given, at.session),
         cwd=_text(given, at.cwd), transcript=_text(given, at.transcript), model=_text(given, at.model),
         tool=tool, deed=known.deed, paths=paths, command=_command(fields.get(known.command)),
-        call=_text(given, at.call), again=_at(given, at.again) is True, untold=untold,
+        call=_text(given, at.call), again=_at(given, at.again) is True, untold=untold, gate=gate,
+        inner=bool(_text(given, at.inner)), midway=_is_midway(profile, moment, _text(given, at.source)),
     )  # fmt: skip
+
+
+def _noticed(profile: Profile, moment: Moment, notice: str) -> tuple[Moment, str]:
+    """A program may have one event for all its notices: which dialog it is, or that there is none."""
+    if moment is not Moment.BLOCKED:
+        return moment, ""
+    gate = profile.notices.get(notice) if notice else PERMISSION
+    return (Moment.OTHER, "") if gate is None else (moment, gate) if gate else (Moment.REST, "")
+
+
+def _is_midway(profile: Profile, moment: Moment, source: str) -> bool:
+    return (moment is Moment.START and source == "compact") or (moment is Moment.STOP and profile.rests_later)
 
 
 def _word_for(profile: Profile, moment: Moment) -> str:
@@ -132,6 +154,13 @@ def write(profile: Profile, event: Event, answer: Answer) -> str:
     if form is None or not text:
         return ""
     return json.dumps(_filled(form, text, event.name)) + "\n"
+
+
+def wake(profile: Profile, text: str) -> tuple[str, str, int]:
+    """What a process says that ends to wake its program: standard output, standard error, and its exit code."""
+    if profile.forms.wake == COMPLAINT:
+        return "", text, 2
+    return json.dumps(_filled(profile.forms.wake, text, Moment.IDLE.value)) + "\n", "", 0
 
 
 def _form(profile: Profile, event: Event, answer: Answer) -> tuple[Any, str]:

@@ -5,9 +5,9 @@ from shlex import join, split
 from typing import Any, NamedTuple
 
 from rookery.core.errors import BadInput
-from rookery.core.hooks import Moment
+from rookery.core.hooks import WAIT_S, Moment
 
-from . import known, marked
+from . import claude, known, marked
 from .pieces import Block, Hooks, OwnFile, Piece, Server, Switch
 
 TIMEOUT_S = 10  # the hook has a deadline of its own, far below; this is for a machine that is lost in thought
@@ -45,7 +45,8 @@ def _once(found: Sequence[Piece]) -> list[Piece]:
     """Two programs may read one file: what both want there is written once."""
     kept: list[Piece] = []
     for piece in found:
-        if not any(type(piece) is type(other) and piece.path == other.path for other in kept):
+        same = any(type(piece) is type(other) and piece.path == other.path for other in kept)
+        if isinstance(piece, Hooks) or not same:  # hooks are each program's own, and may be of two kinds
             kept.append(piece)
     return kept
 
@@ -63,15 +64,15 @@ def words(wanted: Wanted, host: str, moment: Moment) -> list[str]:
     return [wanted.rook, "hook", host, moment.value, *(["--closed"] if closed else [])]
 
 
-def is_hook(host: str) -> Callable[[Mapping[str, Any]], bool]:
-    """Is an entry one of ours, whatever path rook had when it was written?"""
+def is_hook(host: str, *, waits: bool = False) -> Callable[[Mapping[str, Any]], bool]:
+    """Is an entry one of ours, whatever path rook had when it was written? Those that wait are looked for apart."""
 
     def ours(entry: Mapping[str, Any]) -> bool:
         for key in ("command", "bash"):
             said = entry.get(key)
-            if isinstance(said, str) and spoken(said, host):
-                return True
-        return str(entry.get("url", "")).endswith(f"{HOOK_PATH}{host}")
+            if isinstance(said, str) and (words := spoken(said, host)):
+                return (words[3:4] == [Moment.IDLE.value]) is waits
+        return not waits and str(entry.get("url", "")).endswith(f"{HOOK_PATH}{host}")
 
     return ours
 
@@ -110,13 +111,26 @@ def _claude(wanted: Wanted) -> list[Piece]:
     `args`, and has hooks of its own; so it is passed over here."""
     entries: dict[str, Mapping[str, Any]] = {}
     for event, moment in _events("claude").items():
-        line = f'test -n "$COPILOT_CLI" || {join(words(wanted, "claude", moment))}'
+        line = _unless_copilot(words(wanted, "claude", moment))
         block = {"onFailure": "block"} if wanted.closed and moment is Moment.BEFORE else {}
         # The first one binds the program's process, which only a process below it can; the others know the session.
         by_http = bool(wanted.url) and moment is not Moment.START
         how = _by_http(wanted, "claude") if by_http else {"type": "command", "command": line}
         entries[event] = {**how, "timeout": TIMEOUT_S, **block}
-    return [Hooks(".claude/settings.json", entries, is_hook("claude")), _shared_server(wanted)]
+    path = ".claude/settings.json"
+    waiters = Hooks(path, _waiters(wanted), is_hook("claude", waits=True))
+    return [Hooks(path, entries, is_hook("claude")), waiters, _shared_server(wanted)]
+
+
+def _unless_copilot(line: Sequence[str]) -> str:
+    return f'test -n "$COPILOT_CLI" || {join(line)}'
+
+
+def _waiters(wanted: Wanted) -> dict[str, Mapping[str, Any]]:
+    """In the background, after what may be followed by nothing: what it ends with wakes the program."""
+    line = _unless_copilot(words(wanted, "claude", Moment.IDLE))
+    entry = {"type": "command", "command": line, "timeout": WAIT_S, "asyncRewake": True}
+    return dict.fromkeys(claude.WAITS, entry)
 
 
 def _by_http(wanted: Wanted, host: str) -> dict[str, Any]:

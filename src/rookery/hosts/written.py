@@ -12,7 +12,7 @@ from rookery.core import errors, names, toml
 from rookery.core.hooks import Deed, Moment
 
 from . import spoken
-from .profile import TEXT, Fields, Forms, Profile, Tool
+from .profile import COMPLAINT, TEXT, Fields, Forms, Profile, Tool
 
 KEYS = ("title", "context_limit", "speaks_at", "events", "fields", "tools", "forms")
 TOOL_KEYS = ("deed", "paths", "command", "patch")
@@ -83,7 +83,7 @@ class _Reading:
         forms = self._table(said, "forms")
         self._known(forms, Forms._fields, "forms.")
         for key, form in forms.items():
-            if TEXT not in str(form):
+            if TEXT not in str(form) and (key, form) != ("wake", COMPLAINT):
                 self._refuse(f"forms.{key} has no place for what is said", f'Put "{TEXT}" where the text goes.')
         if "deny" not in forms:
             self._refuse("forms has no deny", "Without it no tool can be refused.")

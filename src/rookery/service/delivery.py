@@ -14,14 +14,13 @@ from rookery.core import delivery, errors, names, presence, text
 from rookery.core.delivery import Channel, Circuit, Standing, Way
 from rookery.store.port import Row
 
-from . import dead, mailbox, turns
+from . import dead, turns
 from .tx import REACHED, Tx
 from .verbs import Arg
 
 LOOK = 1_000
 AGENTS = 500
 CHANNELS = tuple(Channel)
-HANDED, ANNOUNCED = "handed-over", "announced"
 
 
 def limits(tx: Tx) -> delivery.Limits:
@@ -182,8 +181,8 @@ def done(
         raise errors.BadInput(f"At most {turns.SHOWN} messages are shown at once.", "Tell what was offered, unchanged.")
     before = turns.turn_of(tx, row)
     upto = min(upto, turns.newest(tx, row))
-    handed = [id for id in dict.fromkeys(shown) if _receipt(tx, row, id, channel)]
-    rest = _announce(tx, row, channel, before["handed_to"], upto)
+    handed = [id for id in dict.fromkeys(shown) if turns.handed(tx, row, id, channel)]
+    rest = turns.announce(tx, row, channel, before["handed_to"], upto)
     tx.run("hand_over", session=turns.key_of(row), handed_to=upto, held_to=0, holds=before["holds"])
     tx.run("dead_reached", agent=row["id"], upto=upto)
     if _end(tx, row, channel)["open_until"]:
@@ -191,24 +190,6 @@ def done(
     tx.run("endpoint_worked", agent=row["id"], channel=channel)
     tx.run("leave_endpoint", agent=row["id"], channel=channel, owner=owner)
     return {"agent": row["name"], "handed_over": handed, "announced": rest, "channel": channel}
-
-
-def _receipt(tx: Tx, row: Row, id: str, channel: str) -> bool:
-    message = tx.one("message_by_id", id=id)
-    if message is None or tx.one("delivery", agent=row["id"], message=message["n"]) is None:
-        return False
-    mailbox.record(tx, row, message, "hand", HANDED, channel=channel)
-    return True
-
-
-def _announce(tx: Tx, row: Row, channel: str, after: int, upto: int) -> int:
-    """Mail that the text only counts was not handed over: its receipt says so."""
-    if upto <= after:
-        return 0
-    seq = tx.event("mail.announced", names.SYSTEM, target=row["name"], preview=f"by {channel}")
-    return tx.run(
-        "announced", agent=row["id"], after=after, upto=upto, seq=seq, at=tx.wall, channel=channel, limit=LOOK
-    )
 
 
 def _end(tx: Tx, row: Row, channel: str) -> Row:

@@ -5,13 +5,17 @@ offered again. Two cursors say how far that went, so a look costs what is new an
 
     handed_to   mail up to here was put before this session. A new session begins at the beginning (H5)
     held_to     mail up to here has kept a turn from ending. No message does that twice, so nothing is held for ever
+
+Where the program is (its phase) is written down with it, and only when it changes: a step of a busy agent writes no
+more than it did, and a question before a tool writes nothing at all. When a session becomes idle the bell rings.
 """
 
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from rookery.core import digest, errors, hooks, mail, names
-from rookery.core.hooks import Moment
+from rookery.core import digest, errors, hooks, mail, names, text
+from rookery.core.delivery import KEEPER
+from rookery.core.hooks import Moment, Phase
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
@@ -80,7 +84,7 @@ def offer(
     limit: Annotated[int, Arg("characters of text at most")] = 4_000,
 ) -> dict[str, Any]:
     """What to put before the calling agent now. Nothing is written down: `told` does that when it was."""
-    return _offer(tx, _moment(moment), _checked(limit))
+    return _offer(tx, _moment(moment), checked(limit))
 
 
 def step(
@@ -90,21 +94,26 @@ def step(
     *,
     call: Annotated[str, Arg("the program's own name for this use of a tool")] = "",
     limit: Annotated[int, Arg("characters of text at most")] = 4_000,
+    inner: Annotated[bool, Arg("by an agent inside the program, whose turn is not the session's")] = False,
 ) -> dict[str, Any]:
     """A tool was used: that is written down, and what waits is offered."""
     me = tx.me()
     if _is_agent(tx, me) and me["session"] is not None and me["ended_at"] is None:
         mesh.activity(tx, kind, target)
-    return _offer(tx, Moment.AFTER, _checked(limit)) | {"watched": watching.watched(tx, me, call)}
+        if not inner:
+            _enter(tx, me, Phase.BUSY)
+    return _offer(tx, Moment.AFTER, checked(limit)) | {"watched": watching.watched(tx, me, call)}
 
 
 def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
     me = tx.me()
     told: dict[str, Any] = {"agent": me["name"], "moment": moment.value, "text": "", "shown": [], "upto": 0,
-                            "hold": False, "settle": False}  # fmt: skip
+                            "hold": False, "settle": False, "phase": None}  # fmt: skip
     if not _is_agent(tx, me):
         return told  # the person's mail is not for whatever program runs without a name
     turn = turn_of(tx, me)
+    if me["session"] is not None and me["ended_at"] is None:
+        told["phase"] = turn["phase"]
     if moment is Moment.START:
         return told | _greeting(tx, me, limit)
     if moment is not Moment.STOP:
@@ -141,16 +150,19 @@ def _holding(tx: Tx, me: Row, turn: Row) -> Waiting:
     rule = tx.settings["hook.hold"]
     if rule == "off" or turn["holds"] >= tx.settings["hook.holds"]:
         return Waiting((), 0)
-    after, urgent = turn["held_to"], int(mail.Priority.URGENT)
-    asked = (
-        tx.all("unanswered_after", agent=me["id"], after=after, urgent=urgent, limit=LOOK)
-        if after
-        else tx.all("unanswered", agent=me["id"], urgent=urgent, limit=LOOK)
-    )
-    unseen = fresh(tx, me, turn["handed_to"])
+    asked = pressing(tx, me, turn["held_to"])
+    new = fresh(tx, me, turn["handed_to"])
     seen = {row["n"] for row in asked}
-    rows = [*asked, *(row for row in unseen.rows if rule == "all" and row["n"] not in seen)]
-    return Waiting(sorted(rows, key=lambda row: (-row["priority"], row["n"])), unseen.upto or newest(tx, me))
+    rows = [*asked, *(row for row in new.rows if rule == "all" and row["n"] not in seen)]
+    return Waiting(sorted(rows, key=lambda row: (-row["priority"], row["n"])), new.upto or newest(tx, me))
+
+
+def pressing(tx: Tx, me: Row, after: int) -> Sequence[Row]:
+    """Open mail after a message that is urgent or asks, and was not answered."""
+    urgent = int(mail.Priority.URGENT)
+    if not after:
+        return tx.all("unanswered", agent=me["id"], urgent=urgent, limit=LOOK)
+    return tx.all("unanswered_after", agent=me["id"], after=after, urgent=urgent, limit=LOOK)
 
 
 def newest(tx: Tx, me: Row) -> int:
@@ -205,9 +217,11 @@ def told(
     upto: Annotated[int, Arg("`upto` of what was offered")] = 0,
     hold: Annotated[bool, Arg("a turn was kept from ending by it")] = False,
     channel: Annotated[str, Arg("how it was shown")] = "hook",
+    phase: Annotated[str | None, Arg("where the program is by now", choices=tuple(Phase))] = None,
 ) -> dict[str, Any]:
     """Mail was put before the calling agent, in its own program: its senders may know, and it is not offered again."""
     where = _moment(moment)
+    entered = None if phase is None else _phase(phase)
     me = mesh.my_agent(tx)
     if len(shown or []) > SHOWN or upto < 0:
         raise errors.BadInput(f"At most {SHOWN} messages are shown at once.", "Tell what was offered, unchanged.")
@@ -215,17 +229,60 @@ def told(
     holds = turn["holds"] + 1 if hold else 0 if where is Moment.STOP else turn["holds"]
     upto = min(upto, newest(tx, me))
     tx.run("hand_over", session=me["session"], handed_to=upto, held_to=upto if hold else 0, holds=holds)
-    done = [id for id in dict.fromkeys(shown or []) if _receipt(tx, me, id, f"{channel}:{where.value}")]
+    if entered is not None:
+        _enter(tx, me, entered)
+    done = [id for id in dict.fromkeys(shown or []) if handed(tx, me, id, f"{channel}:{where.value}")]
+    announce(tx, me, f"{channel}:{where.value}", turn["handed_to"], upto)
     tx.beat()
     return {"agent": me["name"], "handed_over": done, "holds": holds}
 
 
-def _receipt(tx: Tx, me: Row, id: str, channel: str) -> bool:
+def enter(
+    tx: Tx,
+    phase: Annotated[str, Arg("busy, idle, blocked, or empty when its session is over", choices=tuple(Phase))],
+    *,
+    gate: Annotated[str, Arg("the dialog that it is blocked on, in a word")] = "",
+) -> dict[str, Any]:
+    """Where the calling agent's program is, as it says itself."""
+    entered = _phase(phase)
+    me = mesh.my_agent(tx)
+    changed = _enter(tx, me, entered, text.one_line(gate, 40))
+    tx.beat()
+    return {"agent": me["name"], "phase": entered.value, "changed": changed}
+
+
+def _enter(tx: Tx, me: Row, phase: Phase, gate: str = "") -> bool:
+    """Whether that is news. Whoever waits for the agent to be idle hears of it."""
+    changed = bool(tx.run("set_phase", session=me["session"], phase=phase.value, gate=gate))
+    if changed and phase is Phase.IDLE:
+        tx.ring(me["name"])
+        tx.ring(KEEPER)
+    return changed
+
+
+def _phase(word: str) -> Phase:
+    try:
+        return Phase(word)
+    except ValueError:
+        raise errors.BadInput(f"There is no phase {text.quoted(word)}.", "busy, idle, blocked, or nothing.") from None
+
+
+def handed(tx: Tx, me: Row, id: str, channel: str) -> bool:
+    """A message was put before an agent with its text: its receipt says so."""
     message = tx.one("message_by_id", id=id)
     if message is None or tx.one("delivery", agent=me["id"], message=message["n"]) is None:
         return False
     mailbox.record(tx, me, message, "hand", HANDED, channel=channel[:60])
     return True
+
+
+def announce(tx: Tx, me: Row, channel: str, after: int, upto: int) -> int:
+    """Mail that a text only counts was not handed over, and its receipt says that; how many there are."""
+    found = tx.one("unannounced", agent=me["id"], after=after, upto=upto) if upto > after else None
+    if not found or not found["waiting"]:
+        return 0
+    seq = tx.event("mail.announced", names.SYSTEM, target=me["name"], preview=f"{found['waiting']} by {channel}")
+    return tx.run("announce", agent=me["id"], after=after, upto=upto, seq=seq, at=tx.wall, channel=channel[:60])
 
 
 def _moment(word: str) -> Moment:
@@ -235,7 +292,7 @@ def _moment(word: str) -> Moment:
         raise errors.BadInput(f"There is no moment {word[:40]!r}.", f"One of: {', '.join(Moment)}.") from None
 
 
-def _checked(limit: int) -> int:
+def checked(limit: int) -> int:
     if not 400 <= limit <= 100_000:
         raise errors.BadInput(f"A limit of {limit} is out of range.", "400 to 100000 characters.")
     return limit

@@ -80,6 +80,7 @@ class Tx:
         self.caller = caller
         self.world = world
         self.settings = world.settings
+        self.quiet = False  # a process that only waits: that it looks is no sign of life
         self.now = db.now
         self.wall = db.wall
         self.rings: set[str] = set()
@@ -238,7 +239,7 @@ class Tx:
     def beat_is_due(self) -> bool:
         """After a read: presence is written no more often than the heartbeat asks for."""
         me = self._me
-        if self.caller.grant is not None and self.caller.grant.reads_only:
+        if self.quiet or (self.caller.grant is not None and self.caller.grant.reads_only):
             return False  # whoever only looks keeps nobody alive
         if me is None or me["session"] is None or me["ended_at"] is not None:
             return False

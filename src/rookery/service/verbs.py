@@ -154,6 +154,9 @@ TABLE: tuple[Verb, ...] = (
     Verb("turn.watch", "watching.watch", "How others' files look before a command", who="agent"),
     Verb("turn.changed", "watching.changed", "How they look after it; what changed is told to both sides", who="agent"),
     Verb("turn.told", "turns.told", "Mail was put before an agent", who="agent"),
+    Verb("turn.phase", "turns.enter", "Where an agent's program is: busy, idle, or blocked on a dialog", who="agent"),
+    Verb("turn.wait", "waiters.wait", "A process waits beside an idle agent, or no longer", who="agent"),
+    Verb("turn.idle", "waiters.idle", "What to wake an idle agent with, for such a process", writes=False),
     Verb("turn.heard", "heard.by_host", "When each agent program's hooks were last heard of", writes=False),
     # delivery, for keepers
     Verb("delivery.due", "delivery.due", "What can be handed over now", writes=False, by_token=False),

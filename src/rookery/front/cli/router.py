@@ -53,7 +53,8 @@ COMMANDS = (
             (Extra(("--keep",), "keep the demo's home to look around in"),)),
     Command("hook", "start", "special_hook.answered", "Answer a hook of an agent program, its event on stdin", (
         Extra(("host",), "the agent program: claude, codex, gemini, opencode, copilot, pi, or one of your own"),
-        Extra(("moment",), "start, prompt, before, after, stop or end, where the event does not say", may_lack=True),
+        Extra(("moment",), "start, prompt, before, after, stop, rest, blocked or end, where the event does not say; "
+              "idle: stay until there is mail to wake the program with", may_lack=True),
         Extra(("--closed",), "refuse the tool when no answer can be had in time; otherwise it runs"),
     )),
     Command("init", "start", "special_init.run", "Have the agent programs of this repository ask Rookery", (

@@ -28,12 +28,24 @@ def _answered(desk: Desk, read: dict[str, Any]) -> Reply:
     moment = _moment(read["moment"])
     event = profile.read(host, answering.parsed(desk.call.read_stdin()), moment)
     there = answering.placed(desk, event)
+    if moment is Moment.IDLE:
+        return _waited(there, desk, host)
     try:
         done = answering.at(there, host, event)
     finally:
         if there is not desk:
             there.close()
     return Reply(profile.write(host, event, done.answer), later=done.later)
+
+
+def _waited(there: Desk, desk: Desk, host: profile.Profile) -> Reply:
+    from rookery.front.hook import waiter
+
+    try:
+        return waiter.waited(there, host)
+    finally:
+        if there is not desk:
+            there.close()
 
 
 def _host(desk: Desk, name: str) -> profile.Profile:

@@ -48,11 +48,11 @@ def at(desk: Desk, profile: Profile, event: Event) -> Answered:
     if event.moment is Moment.AFTER:
         return _after(desk, profile, event)
     if event.moment in (Moment.PROMPT, Moment.STOP):
-        return _offered(desk, event, desk.verb("turn.offer", {"moment": event.moment, "limit": _limit(profile)}))
-    return Answered()
+        return _offered(desk, event, desk.verb("turn.offer", {"moment": event.moment, "limit": mail_limit(profile)}))
+    return _entered(desk, event)
 
 
-def _limit(profile: Profile) -> int:
+def mail_limit(profile: Profile) -> int:
     return min(MAIL_LIMIT, profile.context_limit)
 
 
@@ -75,9 +75,18 @@ def _join(desk: Desk, profile: Profile, event: Event) -> None:
     desk.house.client.call("turn.start", args, caller)
 
 
+def _entered(desk: Desk, event: Event) -> Answered:
+    """There is nothing to say; where the program is by now is written down."""
+    phase = hooks.phase_of(event)
+    if phase is None:
+        return Answered()
+    return Answered(later=Later("turn.phase", {"phase": phase, "gate": event.gate}, desk.call.cwd, desk.options))
+
+
 def _after(desk: Desk, profile: Profile, event: Event) -> Answered:
     kind, target = hooks.activity_of(event)
-    args = {"kind": kind, "target": _shown(desk, target), "limit": _limit(profile), "call": event.call[:200]}
+    args = {"kind": kind, "target": _shown(desk, target), "limit": mail_limit(profile), "call": event.call[:200],
+            "inner": event.inner}  # fmt: skip
     offered = desk.verb("turn.step", args)
     done = _offered(desk, event, offered)
     if not offered["watched"]:
@@ -96,9 +105,14 @@ def _shown(desk: Desk, target: str) -> str:
 
 
 def _offered(desk: Desk, event: Event, offered: Mapping[str, Any]) -> Answered:
-    text: str = offered["text"]
-    if not offered["upto"] and not offered["settle"]:
-        return Answered(Answer(context=text))
-    told = {"moment": event.moment, "shown": offered["shown"], "upto": offered["upto"], "hold": offered["hold"]}
-    answer = Answer(hold=text) if offered["hold"] else Answer(context=text)
+    """What was offered, and what is written down once it was shown: that it was, and where the program is by then."""
+    text, held = offered["text"], offered["hold"]
+    answer = Answer(hold=text) if held else Answer(context=text)
+    phase = None if event.moment is Moment.AFTER else hooks.phase_of(event, held=held)  # a step has written it down
+    moved = phase is not None and offered["phase"] not in (None, phase)
+    if not (offered["upto"] or offered["settle"] or moved):
+        return Answered(answer)
+    told = {"moment": event.moment, "shown": offered["shown"], "upto": offered["upto"], "hold": held}
+    if moved:
+        told["phase"] = phase
     return Answered(answer, Later("turn.told", told, desk.call.cwd, desk.options))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from rookery.core.hooks import Moment
+from rookery.core.hooks import Moment, Phase
 
 from .shapes_mail import Joined, Words
 
@@ -16,6 +16,7 @@ class Offered(TypedDict):
     upto: int
     hold: bool
     settle: bool
+    phase: Phase | None
     watched: NotRequired[Words]
 
 
@@ -27,6 +28,25 @@ class Told(TypedDict):
     agent: str
     handed_over: Words
     holds: int
+
+
+class Entered(TypedDict):
+    agent: str
+    phase: Phase
+    changed: bool
+
+
+class Waiter(TypedDict):
+    agent: str
+    session: str
+
+
+class Idle(TypedDict):
+    agent: str
+    leave: bool
+    text: str
+    shown: Words
+    upto: int
 
 
 class Others(TypedDict):
@@ -51,5 +71,5 @@ class Changed(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     "turn.start": Joined, "turn.whose": Whose, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told,
-    "turn.others": Others, "turn.watch": Watching, "turn.changed": Changed,
+    "turn.phase": Entered, "turn.wait": Waiter, "turn.idle": Idle, "turn.others": Others, "turn.watch": Watching, "turn.changed": Changed,
 }  # fmt: skip

@@ -170,15 +170,20 @@ UPDATE dead_letters SET state = :state WHERE team = :team AND agent = :agent AND
 -- It came with the next mail after all.
 UPDATE dead_letters SET state = 'reached' WHERE team = :team AND agent = :agent AND message <= :upto AND state = 'dead';
 
--- name: announced
--- Mail that was counted in what was handed over, without its text.
+-- name: unannounced
+-- How much mail between two messages was never put before its reader.
+SELECT count(*) AS waiting FROM deliveries d
+WHERE d.team = :team AND d.agent = :agent AND d.message > :after AND d.message <= :upto AND d.state = 'unread'
+  AND NOT EXISTS (SELECT 1 FROM receipts r WHERE r.team = d.team AND r.message = d.message AND r.agent = d.agent
+                  AND r.stage IN ('handed-over', 'announced'));
+
+-- name: announce
+-- It was counted in what was put before its reader, without its text.
 INSERT INTO receipts (team, message, agent, seq, at, stage, channel, detail)
 SELECT d.team, d.message, d.agent, :seq, :at, 'announced', :channel, '' FROM deliveries d
 WHERE d.team = :team AND d.agent = :agent AND d.message > :after AND d.message <= :upto AND d.state = 'unread'
   AND NOT EXISTS (SELECT 1 FROM receipts r WHERE r.team = d.team AND r.message = d.message AND r.agent = d.agent
-                  AND r.stage = 'handed-over')
-ORDER BY d.message LIMIT :limit
-ON CONFLICT (team, message, agent, seq, stage) DO NOTHING;
+                  AND r.stage IN ('handed-over', 'announced'));
 
 -- name: counted_dead
 -- Dead letters that nobody has settled.

@@ -21,3 +21,12 @@ DELETE FROM endpoints WHERE team = :team AND agent = :agent AND session = :sessi
 SELECT agent, channel, session, address, host, boot, owner, owned_to, tries, next_at, failures, open_until, reason,
        detail, used_at
 FROM endpoints WHERE team = :team AND agent = :agent ORDER BY channel;
+
+-- name: endpoint_row
+-- Whose turn it is at one of them.
+SELECT session, address FROM endpoints WHERE team = :team AND agent = :agent AND channel = :channel;
+
+-- name: endpoint_drop
+-- One way of a session is gone, if it is still this one.
+DELETE FROM endpoints
+WHERE team = :team AND agent = :agent AND session = :session AND channel = :channel AND address = :address;

@@ -18,6 +18,12 @@ ON CONFLICT (team, session) DO UPDATE SET
   held_to = CASE WHEN excluded.held_to > turns.held_to THEN excluded.held_to ELSE turns.held_to END,
   holds = excluded.holds;
 
+-- name: set_phase
+-- Where the program is, as it told last. Nothing is written where that is known already.
+INSERT INTO turns (team, session, phase, gate, phase_at) VALUES (:team, :session, :phase, :gate, :now)
+ON CONFLICT (team, session) DO UPDATE SET phase = excluded.phase, gate = excluded.gate, phase_at = excluded.phase_at
+WHERE turns.phase <> excluded.phase OR turns.gate <> excluded.gate;
+
 -- name: keep_watch
 -- What others' files look like now.
 INSERT INTO turns (team, session, watch) VALUES (:team, :session, :watch)
