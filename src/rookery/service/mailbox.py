@@ -153,7 +153,7 @@ def archive(
 
 # What an event and a receipt call each step.
 _EVENT = {"read": "mail.read", "process": "mail.processing", "complete": "mail.completed", "fail": "mail.failed",
-          "archive": "mail.archived", "hand": "mail.handed"}  # fmt: skip
+          "archive": "mail.archived", "hand": "mail.handed", "see": "mail.seen"}  # fmt: skip
 _STAGE = {"process": "processing", "complete": "acknowledged", "fail": "failed", "archive": "archived"}
 
 

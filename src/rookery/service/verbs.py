@@ -162,6 +162,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("delivery.due", "delivery.due", "What can be handed over now", writes=False, by_token=False),
     Verb("delivery.phase", "delivery.phase", "How a session is, as its hooks told", writes=False, by_token=False),
     Verb("delivery.offer", "delivery.offer", "The text to hand over", writes=False, by_token=False),
+    Verb("delivery.letter", "delivery.letter", "A message whole, as a file", writes=False, by_token=False),
+    Verb("delivery.seen", "delivery.seen", "An agent's own record shows that it was given mail", by_token=False),
     Verb("delivery.own", "delivery.own", "Be the one that delivers to an agent", by_token=False),
     Verb("delivery.leave", "delivery.leave", "Let another deliver", by_token=False),
     Verb("delivery.teams", "delivery.teams", "Teams in which anyone can be reached", writes=False, by_token=False),

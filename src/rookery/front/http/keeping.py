@@ -10,10 +10,10 @@ from rookery.config import Settings
 from rookery.core import names
 from rookery.core.caller import Caller
 from rookery.core.delivery import Channel
-from rookery.core.ports import Terminal
+from rookery.core.ports import Pace, Terminal
 from rookery.core.screen import Patterns, Rules
 from rookery.hosts import known, screens
-from rookery.keeper import calling, terminals
+from rookery.keeper import calling, letters, proof, terminals
 from rookery.keeper.courier import Courier, Hand
 from rookery.runtime import posting, process, tmux
 from rookery.store import faults
@@ -45,13 +45,16 @@ class Verbs:
 def courier(daemon: Daemon) -> Courier:
     house = daemon.house
     me = process.identify(os.getpid())
+    verbs, pace = Verbs(daemon), RealPace()
+    written = letters.Letters(verbs, house.places.home, _screen_of)
+    witness = proof.Witness(verbs, written, pace, house.settings["delivery.proof_s"])
     return Courier(
-        Verbs(daemon), house.bell, _hands(daemon), owner=f"{house.host}:{me.pid}:{me.started}" if me else house.host,
-        poll_s=daemon.poll_s, reached=faults.reach,
+        verbs, house.bell, _hands(daemon, pace), owner=f"{house.host}:{me.pid}:{me.started}" if me else house.host,
+        poll_s=daemon.poll_s, files=written, proof=witness.look, reached=faults.reach,
     )  # fmt: skip
 
 
-def _hands(daemon: Daemon) -> Mapping[str, Hand]:
+def _hands(daemon: Daemon, pace: Pace) -> Mapping[str, Hand]:
     house = daemon.house
     secret = house.settings["delivery.secret_file"] or os.path.join(house.places.home, SECRET)
     caller = calling.Caller(
@@ -59,7 +62,7 @@ def _hands(daemon: Daemon) -> Mapping[str, Hand]:
         limit_s=house.settings["delivery.command_s"],
     )  # fmt: skip
     return {
-        Channel.TERMINAL: terminals.Hand(_pane, _screen_of, _rules(house.settings), RealPace()).put,
+        Channel.TERMINAL: terminals.Hand(_pane, _screen_of, _rules(house.settings), pace).put,
         Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify,
     }  # fmt: skip
 
