@@ -139,6 +139,7 @@ class Dropped(TypedDict):
 RESULTS: Mapping[str, Any] = {
     "delivery.due": Jobs, "delivery.phase": Phase, "delivery.offer": Text, "delivery.own": Owned,
     "delivery.leave": Left, "delivery.teams": Teams, "delivery.done": Handed, "delivery.failed": Failed,
-    "delivery.ways": Ways, "delivery.letter": Letter, "delivery.seen": Seen, "wake": Woken, "dead": Dead, "dead.show": DeadShown, "dead.resend": Resent,
+    "delivery.ways": Ways, "delivery.letter": Letter, "delivery.seen": Seen,
+    "wake": Woken, "dead": Dead, "dead.show": DeadShown, "dead.resend": Resent,
     "dead.drop": Dropped, "chase": Chased,
 }  # fmt: skip
