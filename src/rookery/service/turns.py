@@ -172,7 +172,7 @@ def _digest(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
 
 
 def _card(tx: Tx, row: Row) -> dict[str, Any]:
-    return cards.card(tx, row["n"], row) | {"priority": row["priority"]}
+    return cards.with_perspectives(tx, cards.card(tx, row["n"], row)) | {"priority": row["priority"]}
 
 
 def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:

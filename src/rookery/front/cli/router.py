@@ -101,6 +101,11 @@ COMMANDS = (
         Extra(("--from",), "only for mail from this agent", metavar="NAME"),
     )),
     Command("receipts", "mail"),
+    Command("lenses", "mail"),
+    Command("maildrop", "mail", "special_maildrop.run", "Take in messages that were written as files", (
+        Extra(("--follow",), "go on as files arrive, where no daemon does"),
+        Extra(("--folder",), "this folder instead of the workspace's own", metavar="DIR", repeats=True),
+    )),
     Command("team show", "tasks"),
     Command("team set", "tasks", "special_team.define", extras=(
         Extra(("--file",), "a team.json; options are written over it", metavar="FILE"),
