@@ -27,7 +27,7 @@ from . import errors, extras, names, text
 MARK = "---"
 REAR = ("spawn", "entity_refs")
 SPAWN = ("mesh", "kind", "reason", "context", "lens", "priority")
-MATTER_LIMIT = 65_536  # characters of front or rear matter: nobody writes more by hand, and parsing it takes time
+MATTER_LIMIT = 16_384  # characters of front or rear matter: nobody writes more by hand, and parsing it takes time
 WORD_LIMIT = 200
 RECIPIENTS = 100
 REFERENCES = 100

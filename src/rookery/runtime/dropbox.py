@@ -82,7 +82,10 @@ class Dropbox:
         The name it has there, or "" if it is gone: another process was faster.
         """
         place = self._kept[into]
-        kind = _kind(os.stat(name, dir_fd=self._place, follow_symlinks=False).st_mode)
+        try:
+            kind = _kind(os.stat(name, dir_fd=self._place, follow_symlinks=False).st_mode)
+        except FileNotFoundError:
+            return ""
         new = _reserved(place, shown(name), kind == "folder")
         beside = f"{new}{note[0]}" if note else ""
         try:

@@ -1,12 +1,14 @@
 """`rook maildrop`: what was written as files, taken in now, or as it arrives."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from rookery.core import names
 from rookery.core.text import one_line
 from rookery.front.maildrop import watching
-from rookery.front.maildrop.box import REJECTED, SENT, Outcome
+from rookery.front.maildrop.box import REJECTED, SENT, Box, Outcome
+from rookery.runtime import files
 
 from .call import Desk, Reply
 from .router import document
@@ -16,16 +18,28 @@ def run(desk: Desk, read: dict[str, Any]) -> Reply:
     house = desk.house
     named = [os.path.realpath(os.path.join(desk.call.cwd, each)) for each in read["folder"] or ()]
     places = named or watching.folders(house.settings, house.places.root, house.places.repo_file)
-    boxes = watching.boxes(house.client, house.caller(names.SYSTEM), house.settings, places)
-    if read["follow"]:
-        follower = watching.Follower(boxes, house.settings["maildrop.poll_s"], lambda *told: _emit(desk, *told))
-        try:
-            follower.run()
-        finally:
-            follower.close()
-        return Reply()
+    with files.kept_closed(*(house.places.store + end for end in ("", "-wal", "-shm"))):
+        return _followed(desk, places) if read["follow"] else _now(desk, places)
+
+
+def _boxes(desk: Desk, places: Sequence[str]) -> list[Box]:
+    house = desk.house
+    return watching.boxes(house.client, house.caller(names.SYSTEM), house.settings, places)
+
+
+def _followed(desk: Desk, places: Sequence[str]) -> Reply:
+    poll_s = desk.house.settings["maildrop.poll_s"]
+    follower = watching.Follower(_boxes(desk, places), poll_s, lambda *told: _emit(desk, *told))
+    try:
+        follower.run()
+    finally:
+        follower.close()
+    return Reply()
+
+
+def _now(desk: Desk, places: Sequence[str]) -> Reply:
     found: list[dict[str, Any]] = []
-    waiting = watching.one_pass(boxes, lambda *told: found.append(watching.entry(*told)))
+    waiting = watching.one_pass(_boxes(desk, places), lambda *told: found.append(watching.entry(*told)))
     done = {
         "folders": places,
         "taken": [each for each in found if each["state"] == SENT],

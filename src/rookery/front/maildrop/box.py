@@ -116,6 +116,8 @@ class Box:
             return Outcome("", "", "")  # another process was faster
         except OSError as error:
             return self._reject(place, item, f"It can not be read: {error.strerror}.", "")
+        except errors.BadInput as error:
+            return self._reject(place, item, error.message, error.hint)
         if content is None:
             return self._still_open(item)
         if not content.sure and self._is_too_early(item, UNSURE_S):

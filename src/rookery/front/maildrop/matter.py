@@ -18,10 +18,12 @@ class _Loader(yaml.BaseLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Any, Any]:
-        written = [getattr(key, "value", None) for key, _ in node.value]
-        twice = next((key for key in written if written.count(key) > 1), None)
-        if twice is not None:
-            raise yaml.YAMLError(f"{text.quoted(str(twice), 40)} stands there twice")
+        seen: set[str] = set()
+        for key, _ in node.value:
+            word = str(key.value)
+            if word in seen:
+                raise yaml.YAMLError(f"{text.quoted(word, 40)} stands there twice")
+            seen.add(word)
         return super().construct_mapping(node, deep)
 
 
