@@ -1,6 +1,7 @@
 """One folder: what is whole is taken once, what never will be is put aside with the reason, nothing is lost."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,8 @@ def test_two_that_look_at_once_make_one_message(drop: Drop) -> None:
     drop.put("one.md", letter("bob", "ada", msg_id="x"))
     drop.put("bad.md", "no front matter")
     first, second = drop.box, drop.another()
-    list(first.look()), list(second.look())
+    for box in (first, second):
+        list(box.look())
     drop.clock.now += 1
     real = boxes.dropbox.Dropbox.keep
     raced: list[str] = []
@@ -319,7 +321,7 @@ def test_a_bad_file_is_put_aside_with_the_reason(drop: Drop, name: str) -> None:
     assert drop.look() == {name: "rejected"}
     assert drop.stage.rows() == before, "it left something in the ledger"
     reason = drop.reason(name)
-    assert pytest.importorskip("re").search(said, reason), reason
+    assert re.search(said, reason), reason
     assert reason.rstrip("\n").isprintable()
     raw = written.encode() if isinstance(written, str) else written
     assert (drop.folder / "rejected" / name).read_bytes() == raw
@@ -329,7 +331,7 @@ def test_a_bad_file_is_put_aside_with_the_reason(drop: Drop, name: str) -> None:
 def test_negative_control_the_letters_that_the_bad_ones_are_made_of_are_good(drop: Drop) -> None:
     good = [letter(), letter("bob", "core/core"), letter("bob", "ada", lens="strategic"), letter("user", "ada"),
             letter("bob", "ada", type="task", clear_before="true", self_modify="5"),
-            letter("bob", "ada", "x", "spawn:\n  mesh: research\n"), "---\nto: bob\nfrom: ada\n---\n" + "x" * 5000]  # fmt: skip
+            letter("bob", "ada", "x", "spawn:\n  mesh: research\n"), letter("bob", "ada", "x" * 5000)]  # fmt: skip
     for number, written in enumerate(good):
         drop.put(f"{number}.md", written)
     assert set(drop.look().values()) == {"sent"}

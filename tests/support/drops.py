@@ -9,6 +9,7 @@ from typing import Any
 
 from rookery.front.maildrop import box as boxes
 from rookery.front.maildrop.box import Box, Outcome, Terms
+from tests.support.doors import Running, running
 from tests.support.inside import die, say
 from tests.support.procs import PATIENCE_S
 
@@ -71,6 +72,28 @@ def looked(box: Box, clock: Clock, *, after_s: float = 1.0) -> list[Outcome]:
     first = list(box.look())
     clock.now += after_s
     return [*first, *box.look()]
+
+
+# --- a daemon ---------------------------------------------------------------------------------------------------------
+
+TEAM = "crew"
+
+
+def up(work: Path, folder: str = ".rook/msgs", **environ: str) -> Any:
+    """A daemon that finds its folder when it starts, and so is rung from then on."""
+    (work / folder).mkdir(parents=True, exist_ok=True)
+    return running(work, ROOK_TEAM=TEAM, **environ)
+
+
+def inbox(started: Running, agent: str = "bob") -> list[dict[str, Any]]:
+    told = started.door.of(TEAM).post("/v1/call/inbox", agentId=agent, limit=1000)
+    assert told.status == 200, told
+    return told.body["messages"]
+
+
+def join(started: Running, *agents: str) -> None:
+    for name in agents:
+        assert started.door.of(TEAM).post("/v1/call/join", name=name).status == 200
 
 
 # --- in processes of their own ----------------------------------------------------------------------------------------
