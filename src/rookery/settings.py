@@ -80,6 +80,16 @@ SETTINGS: tuple[Setting, ...] = (
     _count("mail.context_characters", 500, "characters", 1, 1_000_000, "Where a body in prompt context is cut."),
     _choice("mail.context_priority", "high", "low normal high urgent",
             "Lowest priority that prompt context gives in full; the rest is counted."),
+    _count("mail.rounds_max", 5, "rounds", 1, 1_000, "So often at most one message is put before its reader."),
+    _switch("clear_before", False, "An agent is cleared before it is given a message that asks for that."),
+    _switch("spawn.by_message", False, "A message that asks for a worker may be followed; otherwise it is recorded."),
+    _choice("routing", "off", "off warn enforce", "What [routes] mean: nothing, a warning, or a refusal."),
+    _switch("maildrop.on", True, "Messages that are written as files to .rook/msgs of the workspace are taken in."),
+    _list("maildrop.folders", [], "More such folders, for example .ai/tx/msgs; outside the workspace only in your own "
+          "settings."),
+    _seconds("maildrop.settle_s", 0.05, 0, 3600, "A file that has not changed for so long is looked into."),
+    _seconds("maildrop.patience_s", 30, 0.01, YEAR_S, "A file that is not whole after so long is put aside."),
+    _seconds("maildrop.poll_s", 2, 0.05, 3600, "How often the folders are looked at though nothing rang."),
     _seconds("tasks.ttl_s", 300, 1, YEAR_S, "Lease that a claim gives when none is asked for."),
     _seconds("tasks.ttl_low_s", 1, 0.001, YEAR_S, "The shortest lease that may be asked for."),
     _seconds("tasks.ttl_high_s", 86_400, 1, YEAR_S, "The longest lease that may be asked for."),
@@ -149,6 +159,7 @@ SETTINGS: tuple[Setting, ...] = (
           "Folders whose Markdown files name a group's members; {group} stands for the group."),
     Setting("slots", "table", {}, "", "Things of which there are several: name = how many. Others are there once."),
     Setting("agents", "table", {}, "", 'Agents known before they join: name = { role = "...", model = "..." }.'),
+    Setting("routes", "table", {}, "", "Who may send what to whom: name = { from, to, types, status, help }."),
     Setting("templates", "table", {}, "", "Forms for handoffs: name = { help, needs, presets, tags }."),
 )  # fmt: skip
 
@@ -159,5 +170,6 @@ ENTRIES: dict[str, str | dict[str, str]] = {
     "agents": {"role": "str", "model": "str"},
     "reach": {"command": "list", "webhook": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
+    "routes": {"from": "list", "to": "list", "types": "list", "status": "list", "help": "str"},
     "prices": {"input": "price", "output": "price"},
 }

@@ -192,7 +192,7 @@ def summed(tx: Tx, me: Row, waiting: Waiting, limit: int, file: str = "") -> dic
 
 
 def _card(tx: Tx, row: Row) -> dict[str, Any]:
-    return cards.card(tx, row["n"], row) | {"priority": row["priority"]}
+    return cards.with_perspectives(tx, cards.card(tx, row["n"], row)) | {"priority": row["priority"]}
 
 
 def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:

@@ -82,6 +82,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("broadcast", "post.broadcast", "Send one message to the whole team or a group"),
     Verb("reply", "post.reply", "Answer a message in its thread"),
     Verb("handoff", "post.handoff", "Pass work on with its context"),
+    Verb("drop", "drops.take", "Take in a message that was written as a file", by_token=False),
+    Verb("lenses", "features.lenses", "Perspectives that a message can ask for", writes=False),
     Verb("escalate", "escalation.escalate", "Put a problem before the leader or the person"),
     Verb("escalations", "escalation.listed", "Escalations, open ones first", writes=False),
     Verb("inbox", "mailbox.inbox", "What waits for you, most urgent first", writes=False),
