@@ -121,6 +121,7 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("delivery.grace_s", 5, 0, 3600, "What wakes an agent by itself is left this long before another way."),
     _seconds("delivery.lease_s", 30, 0.5, 3600, "Who delivers to an agent and is not heard of for so long loses that."),
     _count("delivery.characters", 4_000, "characters", 400, 100_000, "Longest text that is handed over at once."),
+    _switch("delivery.interrupt", False, "A turn is broken off for a message whose sender asks for that."),
     _seconds("delivery.proof_s", 60, 0, 3600, "How long an agent's own record is looked at for what it was handed."),
     _switch("delivery.resume", False, "Start a turn without a terminal for an agent whose program has ended."),
     _seconds("delivery.command_s", 30, 0.1, 3600, "How long a command or webhook may take."),

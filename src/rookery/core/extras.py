@@ -5,6 +5,7 @@ What the facts allow is decided where they are used, by the settings of that mom
 
     lens          perspectives to take, by name; their text is the repository's
     clear_before  the reader starts afresh before it is given this
+    interrupt     the reader's turn may be broken off for this
     rounds        how often this is put before its reader, and which time it is
     status        how the work stands, in the team's own words (TX)
     by            how it came in, where that proves less than usual
@@ -42,6 +43,10 @@ def clear_before(context: Mapping[str, Any]) -> bool:
     return context.get("clear_before") is True
 
 
+def interrupt(context: Mapping[str, Any]) -> bool:
+    return context.get("interrupt") is True
+
+
 def rounds(context: Mapping[str, Any]) -> Rounds | None:
     """None for a message that is put before its reader once."""
     given = context.get("rounds")
@@ -77,7 +82,7 @@ def next_round(context: Mapping[str, Any], most: int) -> dict[str, Any] | None:
 
 def written(
     context: Mapping[str, Any] | None, *, type: str, lens: Sequence[str] = (), clear: bool = False, count: int = 0,
-    most: int = 1, status: str = "",
+    most: int = 1, status: str = "", interrupt: bool = False,
 ) -> Mapping[str, Any] | None:  # fmt: skip
     """The context with what was asked for; the same one if nothing was."""
     asked: dict[str, Any] = {}
@@ -87,6 +92,8 @@ def written(
         if type not in _CLEARING:
             raise errors.BadInput(f"A {text.one_line(type, 40)} clears nobody.", "-t task or -t request does.")
         asked["clear_before"] = True
+    if interrupt:
+        asked["interrupt"] = True
     if count:
         asked["rounds"] = {"round": 1, "of": _checked_rounds(count, most)}
     if status:

@@ -45,6 +45,8 @@ class Job(NamedTuple):
     started: str
     compose: Callable[[], Awaitable[str]]  # the text, now; "" if nothing waits any more
     phase: Callable[[], Awaitable[str]]  # busy, idle, blocked or "", as its hooks told
+    clear: bool = False  # its program is made to forget first
+    interrupt: bool = False  # its turn may be broken off
 
 
 Hand = Callable[[Job], Awaitable[Outcome]]
@@ -182,7 +184,7 @@ class Courier:
             return told["phase"]
 
         job = Job(team, due["agent"], due["channel"], due["address"], due["program"], due["live"], due["pid"],
-                  due["started"], compose, phase)  # fmt: skip
+                  due["started"], compose, phase, due["clear"], due["interrupt"])  # fmt: skip
         try:
             return await self._hands[due["channel"]](job)
         except errors.RookError as error:

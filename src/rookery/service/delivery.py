@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from rookery.core import delivery, digest, errors, names, presence, text
+from rookery.core import delivery, digest, errors, extras, names, presence, text
 from rookery.core.delivery import Channel, Circuit, Standing, Way
 from rookery.store.port import Row
 
@@ -50,13 +50,15 @@ def due(
         if pending is None or not pending["waiting"]:
             continue
         ends = {each["channel"]: each for each in tx.all("endpoints_of", agent=row["id"])}
-        standing = standing_of(tx, row)
+        standing, extra = standing_of(tx, row), _extra(tx, row)
+        if extra["interrupt"] and standing.phase == "busy":
+            standing = standing._replace(phase="")  # its hooks are not waited for
         choice = delivery.chosen(
             [way_of(tx, each, row) for each in ends.values()], standing,
             waited_ms=tx.now - pending["since"], now=tx.now, limits=law,
         )  # fmt: skip
         if choice.channel and not tx.one("other_owner", agent=row["id"], owner=owner):
-            found.append(_job(row, ends[choice.channel], standing, pending))
+            found.append(_job(row, ends[choice.channel], standing, pending) | extra)
         elif choice.wait_ms is not None or choice.channel:
             waits.append(choice.wait_ms or law.first_ms)
     return {"due": found, "next_ms": min(waits, default=None)}
@@ -68,6 +70,17 @@ def _job(row: Row, end: Row, standing: Standing, pending: Row) -> dict[str, Any]
         "program": row["program"] or row["ran"], "live": standing.live, "pid": row["pid"], "started": row["started"],
         "phase": row["phase"], "gate": row["gate"], "waiting": pending["waiting"], "transcript": row["transcript"],
     }  # fmt: skip
+
+
+def _extra(tx: Tx, row: Row) -> dict[str, bool]:
+    """What the senders of waiting mail ask for besides, as far as the settings allow it at all."""
+    allowed = {"clear": tx.settings["clear_before"], "interrupt": tx.settings["delivery.interrupt"]}
+    if not any(allowed.values()):
+        return allowed
+    waiting = turns.fresh(tx, row, row["handed_to"]).rows[: turns.SHOWN]
+    contexts = [cards.card(tx, each["n"], None)["context"] for each in waiting]
+    asked = {"clear": any(map(extras.clear_before, contexts)), "interrupt": any(map(extras.interrupt, contexts))}
+    return {name: allowed[name] and asked[name] for name in allowed}
 
 
 def standing_of(tx: Tx, row: Row) -> Standing:

@@ -21,7 +21,7 @@ class Asked(NamedTuple):
 
 def asked(
     tx: Tx, context: Mapping[str, Any] | None, type: str, lens: Sequence[str], clear_before: bool, rounds: int,
-    status: str,
+    status: str, interrupt: bool = False,
 ) -> Asked:  # fmt: skip
     """The context with what was asked for, checked; and what its sender should know about it."""
     for name in lens:
@@ -29,10 +29,12 @@ def asked(
     extras.check_lens_count(lens)
     made = extras.written(
         context, type=type.strip().lower(), lens=lens, clear=clear_before, count=rounds,
-        most=tx.settings["mail.rounds_max"], status=status,
+        most=tx.settings["mail.rounds_max"], status=status, interrupt=interrupt,
     )  # fmt: skip
     off = clear_before and not tx.settings["clear_before"]
     notes = ["Its reader is not cleared before: clear_before is off; that it was asked for is recorded."] if off else []
+    if interrupt and not tx.settings["delivery.interrupt"]:
+        notes.append("Its reader is not interrupted: delivery.interrupt is off; that it was asked for is recorded.")
     return Asked(None if made is None else dict(made), notes)
 
 

@@ -44,15 +44,16 @@ def send(
     stale: Annotated[bool, Arg("take it although its time is over", hidden=True)] = False,
     lens: Annotated[list[str] | None, Arg("a perspective to take: `rook lenses` (repeatable)")] = None,
     clear_before: Annotated[bool, Arg("its reader starts afresh before it is given this")] = False,
+    interrupt: Annotated[bool, Arg("its reader's turn is broken off for it, where the settings allow that")] = False,
     rounds: Annotated[int, Arg("put it before its reader so often, each time the last is completed")] = 0,
     status: Annotated[str, Arg("how the work stands, in the team's own words")] = "",
 ) -> dict[str, Any]:
     sender = tx.me()
     notes: Sequence[str] = ()
-    if lens or clear_before or rounds or status:
+    if lens or clear_before or interrupt or rounds or status:
         from . import features  # few messages ask for more than to be read
 
-        context, notes = features.asked(tx, context, type, lens or [], clear_before, rounds, status)
+        context, notes = features.asked(tx, context, type, lens or [], clear_before, rounds, status, interrupt)
     # Not `expires`: "in two hours" is another moment each time it is said, and still the same message.
     args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "tags": tags, "asks": asks,
             "attachments": attachments, "group": group, "thread": thread, "reply_to": reply_to,

@@ -34,6 +34,8 @@ class Job(TypedDict):
     gate: str
     waiting: int
     transcript: str
+    clear: bool
+    interrupt: bool
 
 
 class Jobs(TypedDict):
