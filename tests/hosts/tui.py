@@ -81,7 +81,7 @@ class Tui:
         self.server.types(self.pane, text)
 
     def asks(self, text: str, is_held: Callable[[], bool]) -> None:
-        """Type and submit. Enter right after quick typing may be taken for a part of a paste: then it is pressed again."""
+        """Type and submit. Enter right after quick typing may be taken for a part of a paste: it is pressed again."""
         self.types(text)
         self.shows(text)
 

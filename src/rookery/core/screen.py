@@ -11,6 +11,7 @@ What can not be told is `unknown`, and nobody types then.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from rookery.core.ports import Screen
 from rookery.core.record import NamedTuple
@@ -78,6 +79,11 @@ class Rules(NamedTuple):
     verify_s: float = 5.0  # for the text to show, and to be gone from the line
     doubt_s: float = 10.0  # a program that is said to be busy, and looks ready for so long, is ready
     answer_gates: tuple[str, ...] = ()
+
+
+def rules(settings: Mapping[str, Any]) -> Rules:
+    said: dict[str, Any] = {name: settings[f"terminal.{name}"] for name in Rules._fields}
+    return Rules(**said)._replace(answer_gates=tuple(said["answer_gates"]))
 
 
 # -- one look --------------------------------------------------------------------------------------------------------
