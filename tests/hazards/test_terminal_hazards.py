@@ -202,7 +202,8 @@ def test_h12_a_suspended_program_is_not_typed_to(tmux: Server, tmp_path: Path) -
     assert (outcome.reason, outcome.detail) == ("blocked", "another program has the terminal")
     assert "rm -rf" not in mimic.screen
     tmux.types(mimic.pane, "fg\n")
-    until(lambda: mimic.put("Mail from wren.", pane=pane).done, lambda: mimic.screen)
+    mimic.order("idle")  # it draws its screen anew
+    assert mimic.put("Mail from wren.", PATIENT, pane=pane) == Outcome(True)
     mimic.close()
 
 
