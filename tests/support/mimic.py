@@ -10,6 +10,7 @@ TEXT]`, `["answered", KEY]`, `["did", WORD]`. What is submitted stays on the scr
 import json
 import os
 import select
+import signal
 import sys
 import termios
 import tty
@@ -34,8 +35,8 @@ class Mimic:
 
     def run(self) -> None:
         before = termios.tcgetattr(0)
-        tty.setraw(0)
-        os.write(1, b"\x1b[?2004h")
+        self.settle()
+        signal.signal(signal.SIGCONT, self.settle)
         self.tell("ready", str(os.getpid()))
         try:
             while self.state != "end":
@@ -44,6 +45,11 @@ class Mimic:
         finally:
             os.write(1, b"\x1b[?2004l\r\n")
             termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+    def settle(self, *_: object) -> None:
+        """Also after it was suspended, for the shell has set the terminal to its own liking meanwhile."""
+        tty.setraw(0)
+        os.write(1, b"\x1b[?2004h")
 
     def listen(self) -> None:
         ears = [self.orders] if self.state == "hush" else [0, self.orders]
