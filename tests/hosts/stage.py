@@ -121,6 +121,14 @@ class Stage:
         deadline_s: float = DEADLINE_S,
     ) -> Run:
         """Any command at all, in the place of the program, and no judgement of how it ended."""
+        self.prepare(command, moves, environ, deadline_s)
+        self._jail()
+        return self._outcome()
+
+    def prepare(
+        self, command: Sequence[str], moves: Sequence[Move], environ: Mapping[str, str] | None, deadline_s: float
+    ) -> None:
+        """Write down what `jail` will run."""
         (self.folder / "script.json").write_text(json.dumps(list(moves)))
         spec = {
             "folder": str(self.folder),
@@ -130,8 +138,6 @@ class Stage:
             "deadline_s": deadline_s,
         }
         (self.folder / "spec.json").write_text(json.dumps(spec))
-        self._jail()
-        return self._outcome()
 
     def built(self) -> dict[str, str]:
         """The whole environment of the program but for its own variables: nothing of the caller's is in it."""
@@ -143,10 +149,13 @@ class Stage:
             "LANG": "C.UTF-8",
         }
 
-    def _jail(self) -> None:
+    def jail(self) -> subprocess.Popen[bytes]:
         jail = [*unshare(), sys.executable, "-m", "tests.hosts.jail", str(self.folder / "spec.json")]
         environ = {"PATH": os.defpath, "PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(jail, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
+        return subprocess.Popen(jail, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
+
+    def _jail(self) -> None:
+        process = self.jail()
         try:
             code = process.wait(DEADLINE_S + JAIL_MARGIN_S)
         finally:
