@@ -100,7 +100,11 @@ def _layers(
             _refuse_team(user_file)
         yield layer
     if repo_file:
-        yield _from_file(repo_file)
+        layer = _from_file(repo_file)
+        for name in layer:
+            if _BY_NAME[name].personal:
+                _refuse_personal(name, repo_file)
+        yield layer
     yield _from_environment(environ)
     yield _from_flags(flags)
 
@@ -320,6 +324,16 @@ def _refuse_key(name: str, source: str, known: Sequence[str] = ()) -> NoReturn:
         setting=name,
         source=source,
         nearest=near,
+    )
+
+
+def _refuse_personal(name: str, repo_file: str) -> NoReturn:
+    raise BadInput(
+        f"{name} is set in {repo_file}, which anyone who can write the repository can change.",
+        "It names what is run or asked on your machine: put it into your own ~/.config/rookery/config.toml.",
+        code="PERSONAL_SETTING",
+        setting=name,
+        source=repo_file,
     )
 
 

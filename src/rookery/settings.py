@@ -20,6 +20,7 @@ class Setting(NamedTuple):
     low: float | None = None
     high: float | None = None
     seed: str = ""  # the pi-messenger option it stands for
+    personal: bool = False  # what it names is run or asked: a repository that was cloned may not say it
 
 
 def _seconds(name: str, default: float, low: float, high: float, help: str, seed: str = "") -> Setting:
@@ -100,6 +101,26 @@ SETTINGS: tuple[Setting, ...] = (
     _choice("hook.wake", "all", "all urgent off",
             "Mail that wakes an idle agent by its program's own door: all, only what is urgent or asks, none."),
     Setting("hook.conventions", "str", "", "", "What every agent of the team is told when its session begins."),
+    _seconds("delivery.retry_s", 5, 0.01, 3600, "Mail that was not handed over is tried again after this; it doubles."),
+    _seconds("delivery.retry_most_s", 30, 0.01, 86_400, "The longest wait between two tries."),
+    _count("delivery.tries", 20, "tries", 1, 10_000, "So many failed tries make a message a dead letter."),
+    _seconds("delivery.patience_s", 1800, 1, YEAR_S,
+             "Mail for an agent that is always busy, or whose line is never empty, is a dead letter after this."),
+    _count("delivery.failures", 5, "failures", 1, 10_000, "So many failures in a row rest a way for a while."),
+    _seconds("delivery.pause_s", 60, 0.01, 86_400, "How long; then it is tried once."),
+    _seconds("delivery.grace_s", 5, 0, 3600, "What wakes an agent by itself is left this long before another way."),
+    _seconds("delivery.lease_s", 30, 0.5, 3600, "Who delivers to an agent and is not heard of for so long loses that."),
+    _count("delivery.characters", 4_000, "characters", 400, 100_000, "Longest text that is handed over at once."),
+    _switch("delivery.resume", False, "Start a turn without a terminal for an agent whose program has ended."),
+    _seconds("delivery.command_s", 30, 0.1, 3600, "How long a command or webhook may take."),
+    Setting("delivery.notify", "list", [], "", "A command that tells a person: the words are its last argument.",
+            personal=True),
+    Setting("delivery.secret_file", "str", "", "", "A private file with the secret that webhooks are signed with.",
+            personal=True),
+    Setting("reach", "table", {}, "", 'How an agent is reached besides: name = { command = [...], webhook = "..." }.',
+            personal=True),
+    _seconds("mail.answer_s", 3600, 0, YEAR_S,
+             "Mail that asks and has no answer after this is put before the leader, then the person; 0: never."),
     _count("artifacts.limit", 4_194_304, "bytes", 1, 1 << 30, "Largest artifact that is taken."),
     _seconds("artifacts.orphan_s", 3600, 60, YEAR_S, "A file that no artifact names is removed when it is this old."),
     _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
@@ -135,6 +156,7 @@ ENTRIES: dict[str, str | dict[str, str]] = {
     "groups": "list",
     "slots": "count",
     "agents": {"role": "str", "model": "str"},
+    "reach": {"command": "list", "webhook": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
     "prices": {"input": "price", "output": "price"},
 }

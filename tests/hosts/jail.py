@@ -71,7 +71,8 @@ def end_children() -> list[str]:
             with suppress(OSError):
                 left.append(Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ").strip())
             os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            with suppress(ChildProcessError):  # what the model let happen meanwhile has a thread that waits for it
+                os.waitpid(pid, 0)
     return [command for command in left if command]
 
 

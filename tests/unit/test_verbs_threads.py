@@ -143,11 +143,11 @@ def test_a_team_is_made_with_its_agents(stage: Stage):
 def test_settling_writes_down_what_lapsed_and_tells_its_holder(stage: Stage):
     stage.call("task.add", "ada", title="Work")
     stage.call("task.claim", "bob", id="task-0001", ttl_ms=MINUTE)
-    assert stage.call("due") == {"sweep": False, "leases": False}
+    assert stage.call("due") == {"sweep": False, "leases": False, "unanswered": False}
     for identity in stage.prober.states:
         stage.prober.states[identity] = "dead"
     stage.clock.pass_time(MINUTE)
-    assert stage.call("due") == {"sweep": False, "leases": True}
+    assert stage.call("due") == {"sweep": False, "leases": True, "unanswered": False}
     assert stage.call("settle")["settled"] == ["task-0001"]
     assert stage.call("due")["leases"] is False
     assert stage.subjects("bob") == ["Lease lost: task-0001 Work"]

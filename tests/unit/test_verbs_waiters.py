@@ -85,7 +85,9 @@ def test_waiting_keeps_nobody_alive(stage: Stage):
     assert stage.rows() != before, "any other look of hers does"
 
 
-@pytest.mark.parametrize(("rule", "normal", "asks"), [("all", True, True), ("urgent", False, True), ("off", False, False)])
+@pytest.mark.parametrize(
+    ("rule", "normal", "asks"), [("all", True, True), ("urgent", False, True), ("off", False, False)]
+)
 def test_what_wakes_is_a_setting(build: Build, rule: str, normal: bool, asks: bool):
     stage = build(hook__wake=rule)
     stage.join_all("ada", "bob")
@@ -103,7 +105,9 @@ def test_nobody_waits_beside_a_person_or_without_a_session(stage: Stage):
     assert stage.refused("turn.wait", "ada", **MINE).code == "NOT_JOINED"
 
 
-@pytest.mark.parametrize("bad", [{"pid": 0, "started": "t"}, {"pid": 5, "started": ""}, {"pid": 5, "started": "t" * 200}])
+@pytest.mark.parametrize(
+    "bad", [{"pid": 0, "started": "t"}, {"pid": 5, "started": ""}, {"pid": 5, "started": "t" * 200}]
+)
 def test_what_is_no_process_is_refused(stage: Stage, bad: dict[str, Any]):
     stage.refused("turn.wait", "ada", **bad)
     stage.refused("turn.idle", "ada", **bad)

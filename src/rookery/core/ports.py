@@ -1,4 +1,4 @@
-"""What the law and the deeds need from the world: time, chance, a look at processes, a shelf for files.
+"""What the law and the deeds need from the world: time, chance, a look at processes, a shelf for files, a terminal.
 
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
@@ -58,3 +58,57 @@ class Shelf(Protocol):
         ...
 
     def remove(self, file: str) -> None: ...
+
+
+class Screen(NamedTuple):
+    """One look at a terminal: what a person would see there now."""
+
+    lines: tuple[str, ...] = ()
+    firm: tuple[str, ...] = ()  # the same lines with what is written faintly left blank: hints, not content
+    column: int = 0  # of the cursor, from 0
+    row: int = 0
+    pid: int = 0  # of the first process in it
+    read_back: bool = False  # a person scrolls through what was there before
+    elsewhere: str = ""  # why what is typed would not reach the program it is meant for
+    dead: bool = False  # it is gone, or nothing runs in it any more
+
+
+GONE = Screen(dead=True)
+Spot = tuple[int, int]  # column and row of the cursor, as a look told them
+
+
+class Terminal(Protocol):
+    """A terminal in which an agent program runs. Whoever types into it holds its lock."""
+
+    async def look(self) -> Screen: ...
+
+    async def paste(self, text: str, at: Spot | None = None) -> bool:
+        """The text as one paste, whatever it holds; False, and nothing typed, if the cursor is no longer there."""
+        ...
+
+    async def press(self, key: str, at: Spot | None = None) -> bool:
+        """A key by its name, one of `KEYS`; False, and nothing pressed, if the cursor is no longer there."""
+        ...
+
+    async def lock(self) -> bool:
+        """To be the only one that types here, of all processes of this machine; False while another one is."""
+        ...
+
+    async def unlock(self) -> None: ...
+
+
+# What each key sends.
+KEYS = {
+    "enter": "\r", "escape": "\x1b", "tab": "\t", "space": " ", "up": "\x1b[A", "down": "\x1b[B", "ctrl-c": "\x03",
+    "ctrl-u": "\x15", **{letter: letter for letter in "123456789yn"},
+}  # fmt: skip
+
+
+class Pace(Protocol):
+    """Time for whoever waits while others go on: a simulator brings one that costs none."""
+
+    def now(self) -> float:
+        """Seconds that never go back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...

@@ -43,3 +43,13 @@ class SystemChance:
         while (drawn := int.from_bytes(os.urandom(WORD_BYTES))) >= fair:
             pass
         return drawn % n
+
+
+class SystemPace:
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        from asyncio import sleep  # only resident processes wait like this
+
+        await sleep(seconds)

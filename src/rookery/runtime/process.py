@@ -115,6 +115,18 @@ def ancestors(pid: int) -> list[Ancestor]:
     return chain
 
 
+def has_its_terminal(pid: int) -> bool:
+    """Does what is typed in its terminal reach it, and not a shell that it was suspended in? True if that is hidden."""
+    if not LINUX:
+        return True
+    try:
+        fields = _first_bytes(f"{PROC}/{pid}/stat", STAT_LIMIT).rpartition(b")")[2].split(None, 6)
+        group, foreground = int(fields[2]), int(fields[5])
+    except (OSError, ValueError, IndexError):
+        return True
+    return foreground in (group, -1)  # -1: it has no terminal, and is spoken to in another way
+
+
 def _started(seen: _Look, space: str | None) -> str:
     return f"{seen.ticks}@{space}" if space else str(seen.ticks)
 

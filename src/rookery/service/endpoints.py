@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rookery.core import errors
+from rookery.core.delivery import KEEPER
 from rookery.store.port import Row
 
-from .tx import Tx
+from .tx import REACHED, Tx
 
 DOOR, QUEUE, TERMINAL, RESUME = "door", "queue", "terminal", "resume"  # those that a session has
 ADDRESS_LIMIT = 8_000  # characters, as JSON
@@ -26,6 +27,8 @@ def register(tx: Tx, agent: Row, session: str, channel: str, address: Mapping[st
         "endpoint_put", agent=agent["id"], session=session, channel=channel, address=written(address), host=host,
         boot=boot,
     )  # fmt: skip
+    tx.raise_flags(REACHED)
+    tx.ring(KEEPER)  # mail may have waited for a way
 
 
 def register_told(tx: Tx, agent: Row, session: str, ways: Mapping[str, Mapping[str, Any] | None]) -> None:

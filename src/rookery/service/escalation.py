@@ -32,6 +32,17 @@ def escalate(
     leader = tx.leader()
     if level == "leader" and (not leader or names.key(leader) == sender["key"]):
         level = "person"  # nobody stands between
+    to = _recipients(tx, level, leader)
+    sent = put(tx, sender, title, body, reason=reason, level=level, priority=priority, to=to, related=related or [])
+    tx.beat()
+    return sent
+
+
+def put(
+    tx: Tx, sender: Row, title: str, body: str, *,
+    reason: str, level: str, priority: str, to: list[Row], related: list[str],
+) -> dict[str, Any]:  # fmt: skip
+    """The record and the message that carries it."""
     number = tx.one("raise_counter", name="escalation")
     assert number is not None
     id = f"ESC-{times.iso(tx.wall)[:10].replace('-', '')}-{number['value']:04d}"
@@ -39,20 +50,18 @@ def escalate(
     reason = text.check_text(reason, "the reason")[:200]
     draft = mail.draft(
         type=mail.Type.ESCALATION, priority=priority, subject=f"Escalation: {title}"[:500], body=body or title,
-        payload={"escalation_id": id, "reason": reason, "level": level}, context={"related": related or []},
+        payload={"escalation_id": id, "reason": reason, "level": level}, context={"related": related},
         attachments=[], tags=["escalation"], expires_at=None, asks=True, now=tx.now,
         limit=tx.settings["mail.body_limit"],
     )  # fmt: skip
-    recipients = _recipients(tx, level, leader)
-    to = ", ".join(row["name"] for row in recipients)
-    sent = post.deliver(tx, sender, draft, Recipients(recipients, to, "", {}))
+    named = ", ".join(row["name"] for row in to)
+    sent = post.deliver(tx, sender, draft, Recipients(to, named, "", {}))
     tx.run(
         "new_escalation", id=id, title=title, reason=reason, level=level, priority=draft.priority,
         raised_by=sender["id"], at=tx.wall, message=sent["id"],
     )  # fmt: skip
-    tx.event("escalation.open", sender["name"], target=to, ref=id, preview=title)
-    tx.beat()
-    sent.update(escalation=id, level=level, to=to)
+    tx.event("escalation.open", sender["name"], target=named, ref=id, preview=title)
+    sent.update(escalation=id, level=level, to=named)
     return sent
 
 

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 
 from rookery.core import errors, ids, mail, names, presence, text, times
 from rookery.core import handoff as handoffs
+from rookery.core.delivery import KEEPER
 from rookery.store.port import Row
 
 from . import idempotency
 from .recipients import Recipients, members, resolve
-from .tx import Tx
+from .tx import REACHED, Tx
 from .verbs import Arg
 
 KEY_LIMIT = 200
@@ -48,7 +49,8 @@ def send(
             "payload": payload, "context": context}  # fmt: skip
     if key and (before := idempotency.remembered(tx, sender, key, args)):
         rows = [tx.find_agent(each["name"]) for each in before["recipients"]]
-        tx.after.append(lambda heard: _tell_wake(tx, before["recipients"], rows, heard))
+        ways = _ways(tx, rows)
+        tx.after.append(lambda heard: _tell_wake(tx, before["recipients"], rows, heard, ways))
         return before
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks, stale)
     recipients = resolve(tx, sender, to)
@@ -222,30 +224,49 @@ def deliver(
             expires_at=draft.expires_at,
         )  # fmt: skip
         tx.ring(row["name"])
+    ways = _ways(tx, recipients.rows)
     told = [{"name": row["name"]} for row in recipients.rows]
     for each in told:
         if each["name"] in recipients.reasons:
             each["chosen"] = recipients.reasons[each["name"]]
     result: dict[str, Any] = {"id": id, "seq": seq, "thread": thread or id, "status": "accepted", "recipients": told,
                               "from": sender["name"]}  # fmt: skip
-    tx.after.append(lambda heard: _tell_wake(tx, told, recipients.rows, heard))
+    tx.after.append(lambda heard: _tell_wake(tx, told, recipients.rows, heard, ways))
     return result
 
 
-def _tell_wake(tx: Tx, told: list[dict[str, Any]], rows: Sequence[Row | None], heard: Mapping[str, int]) -> None:
+def _ways(tx: Tx, rows: Sequence[Row | None]) -> dict[int, list[Row]]:
+    """By which ways each can be reached, where anyone can; and then whoever delivers is rung."""
+    if not tx.flags & REACHED:
+        return {}
+    found = {row["id"]: tx.all("ways_to", agent=row["id"]) for row in rows if row is not None}
+    if any(found.values()):
+        tx.ring(KEEPER)
+    return found
+
+
+def _tell_wake(
+    tx: Tx, told: list[dict[str, Any]], rows: Sequence[Row | None], heard: Mapping[str, int],
+    ways: Mapping[int, list[Row]],
+) -> None:  # fmt: skip
     """After commit: what is known about each recipient. The processes are looked at outside the lock."""
     for each, row in zip(told, rows, strict=True):
-        each |= _wake(tx, row, heard.get(each["name"], 0))
+        each |= _wake(tx, row, heard, ways.get(row["id"], []) if row else [])
 
 
-def _wake(tx: Tx, row: Row | None, heard: int) -> dict[str, str]:
+def _wake(tx: Tx, row: Row | None, rung: Mapping[str, int], ways: list[Row]) -> dict[str, str]:
     if row is None:
         return {"state": "queued", "how": "it goes by another name by now"}
-    if heard:
+    live = tx.liveness(row)
+    if ways:
+        from . import delivery  # few teams have ways to their agents
+
+        if told := delivery.told(tx, ways, live=live is presence.Liveness.LIVE, kept=KEEPER in rung):
+            return told
+    if rung.get(row["name"]):
         return {"state": "woken", "how": "its waiting process was rung"}
     if row["name"] == names.PERSON:
         return {"state": "queued", "how": "the person sees it in `rook inbox`"}
-    live = tx.liveness(row)
     if live is presence.Liveness.LIVE:
         return {"state": "live", "how": "no way to wake it: it sees the message when it next looks"}
     if live is None:

@@ -7,7 +7,7 @@ from rookery.core import names, presence, times
 from rookery.store.port import Row
 
 from . import cards
-from .tx import Tx
+from .tx import REACHED, Tx
 from .verbs import Arg
 
 
@@ -40,11 +40,20 @@ def whois(tx: Tx, name: Annotated[str, Arg("the agent", positional=True)]) -> di
         for row in tx.all("exchange", agent=pair[0], sender=pair[1], limit=5)
     ]
     card["exchange"] = [cards.brief(tx, n) for n in sorted(set(numbers))[-5:]]
+    card["ways"] = _ways(tx, agent)
     card["unread_by_sender"] = {row["name"]: row["waiting"] for row in tx.all("unread_by_sender", agent=agent["id"])}
     card["unread_from_them"] = next(
         (row["waiting"] for row in tx.all("unread_by_sender", agent=me["id"]) if row["name"] == agent["name"]), 0
     )
     return card
+
+
+def _ways(tx: Tx, agent: Row) -> list[dict[str, Any]]:
+    if not tx.flags & REACHED:
+        return []
+    from . import delivery
+
+    return delivery.described(tx, agent)
 
 
 def seen(tx: Tx, agent: Row) -> dict[str, Any]:

@@ -6,7 +6,7 @@ depends on it either: whoever looks at a lapsed lease sees it as lapsed.
 
 from typing import Annotated, Any
 
-from . import held, holding
+from . import chasing, held, holding
 from .tx import Tx
 from .upkeep import SWEEP_EVERY_MS
 from .verbs import Arg
@@ -19,7 +19,9 @@ def due(tx: Tx) -> dict[str, Any]:
     position = tx.one("ledger_position")
     waited = position is not None and tx.now - position["swept_at"] >= SWEEP_EVERY_MS
     lapsed = tx.all("lapsed_tasks", limit=1) or tx.all("lapsed_holds", limit=1)
-    return {"sweep": waited or bool(tx.all("overdue", limit=1)), "leases": bool(lapsed)}
+    return {
+        "sweep": waited or bool(tx.all("overdue", limit=1)), "leases": bool(lapsed), "unanswered": chasing.is_due(tx)
+    }  # fmt: skip
 
 
 def settle(tx: Tx, *, batch: Annotated[int, Arg("how many at once")] = LEASES) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from rookery.core import digest, errors, hooks, mail, names, text
+from rookery.core.delivery import KEEPER
 from rookery.core.hooks import Moment, Phase
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
@@ -25,7 +26,7 @@ from .verbs import Arg
 LOOK = 1_000  # deliveries looked at in one go
 SHOWN = 20  # of them read with their text; how many fit is the digest's to say
 HANDED = "handed-over"
-_NO_TURN: Row = {"handed_to": 0, "held_to": 0, "holds": 0, "watch": "", "phase": ""}
+_NO_TURN: Row = {"handed_to": 0, "held_to": 0, "holds": 0, "watch": "", "phase": "", "gate": ""}
 
 
 class Waiting(NamedTuple):
@@ -110,7 +111,7 @@ def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
                             "hold": False, "settle": False, "phase": None}  # fmt: skip
     if not _is_agent(tx, me):
         return told  # the person's mail is not for whatever program runs without a name
-    turn = _turn(tx, me)
+    turn = turn_of(tx, me)
     if me["session"] is not None and me["ended_at"] is None:
         told["phase"] = turn["phase"]
     if moment is Moment.START:
@@ -127,15 +128,19 @@ def _is_agent(tx: Tx, me: Row) -> bool:
     return me["name"] != names.PERSON and bool(me["id"])
 
 
-def _turn(tx: Tx, me: Row) -> Row:
-    found = tx.one("turn", session=me["session"]) if me["session"] else None
-    return found or _NO_TURN
+def turn_of(tx: Tx, me: Row) -> Row:
+    return tx.one("turn", session=key_of(me)) or _NO_TURN
+
+
+def key_of(agent: Row) -> str:
+    """Whose cursors these are: its session's, or, of an agent that never had one, its own."""
+    return agent["session"] or f"agent:{agent['id']}"
 
 
 def fresh(tx: Tx, me: Row, after: int) -> Waiting:
     """Unread mail that this session has not been shown."""
     if not after:
-        return Waiting(tx.all("inbox_unread", agent=me["id"], limit=LOOK), _newest(tx, me))
+        return Waiting(tx.all("inbox_unread", agent=me["id"], limit=LOOK), newest(tx, me))
     rows = tx.all("mail_after", agent=me["id"], after=after, limit=LOOK)
     return Waiting(rows, _looked_at(tx, me, after))
 
@@ -149,7 +154,7 @@ def _holding(tx: Tx, me: Row, turn: Row) -> Waiting:
     new = fresh(tx, me, turn["handed_to"])
     seen = {row["n"] for row in asked}
     rows = [*asked, *(row for row in new.rows if rule == "all" and row["n"] not in seen)]
-    return Waiting(sorted(rows, key=lambda row: (-row["priority"], row["n"])), new.upto or _newest(tx, me))
+    return Waiting(sorted(rows, key=lambda row: (-row["priority"], row["n"])), new.upto or newest(tx, me))
 
 
 def pressing(tx: Tx, me: Row, after: int) -> Sequence[Row]:
@@ -160,7 +165,7 @@ def pressing(tx: Tx, me: Row, after: int) -> Sequence[Row]:
     return tx.all("unanswered_after", agent=me["id"], after=after, urgent=urgent, limit=LOOK)
 
 
-def _newest(tx: Tx, me: Row) -> int:
+def newest(tx: Tx, me: Row) -> int:
     row = tx.one("newest_delivery", agent=me["id"])
     return row["n"] or 0 if row else 0
 
@@ -220,13 +225,14 @@ def told(
     me = mesh.my_agent(tx)
     if len(shown or []) > SHOWN or upto < 0:
         raise errors.BadInput(f"At most {SHOWN} messages are shown at once.", "Tell what was offered, unchanged.")
-    turn = _turn(tx, me)
+    turn = turn_of(tx, me)
     holds = turn["holds"] + 1 if hold else 0 if where is Moment.STOP else turn["holds"]
-    upto = min(upto, _newest(tx, me))
+    upto = min(upto, newest(tx, me))
     tx.run("hand_over", session=me["session"], handed_to=upto, held_to=upto if hold else 0, holds=holds)
     if entered is not None:
         _enter(tx, me, entered)
-    done = [id for id in dict.fromkeys(shown or []) if _receipt(tx, me, id, f"{channel}:{where.value}")]
+    done = [id for id in dict.fromkeys(shown or []) if handed(tx, me, id, f"{channel}:{where.value}")]
+    announce(tx, me, f"{channel}:{where.value}", turn["handed_to"], upto)
     tx.beat()
     return {"agent": me["name"], "handed_over": done, "holds": holds}
 
@@ -250,6 +256,7 @@ def _enter(tx: Tx, me: Row, phase: Phase, gate: str = "") -> bool:
     changed = bool(tx.run("set_phase", session=me["session"], phase=phase.value, gate=gate))
     if changed and phase is Phase.IDLE:
         tx.ring(me["name"])
+        tx.ring(KEEPER)
     return changed
 
 
@@ -260,12 +267,22 @@ def _phase(word: str) -> Phase:
         raise errors.BadInput(f"There is no phase {text.quoted(word)}.", "busy, idle, blocked, or nothing.") from None
 
 
-def _receipt(tx: Tx, me: Row, id: str, channel: str) -> bool:
+def handed(tx: Tx, me: Row, id: str, channel: str) -> bool:
+    """A message was put before an agent with its text: its receipt says so."""
     message = tx.one("message_by_id", id=id)
     if message is None or tx.one("delivery", agent=me["id"], message=message["n"]) is None:
         return False
     mailbox.record(tx, me, message, "hand", HANDED, channel=channel[:60])
     return True
+
+
+def announce(tx: Tx, me: Row, channel: str, after: int, upto: int) -> int:
+    """Mail that a text only counts was not handed over, and its receipt says that; how many there are."""
+    found = tx.one("unannounced", agent=me["id"], after=after, upto=upto) if upto > after else None
+    if not found or not found["waiting"]:
+        return 0
+    seq = tx.event("mail.announced", names.SYSTEM, target=me["name"], preview=f"{found['waiting']} by {channel}")
+    return tx.run("announce", agent=me["id"], after=after, upto=upto, seq=seq, at=tx.wall, channel=channel[:60])
 
 
 def _moment(word: str) -> Moment:

@@ -16,6 +16,7 @@ from .verbs import Arg
 
 SWEEP_EVERY_MS = 3_600_000
 DAY_MS = 86_400_000
+ATTEMPTS_MS = 7 * DAY_MS
 BATCH, MOST = 500, 10_000
 LOOKED_AT = 2_000  # processes: a look is quick, and silent ones that live stay at the head of the list
 
@@ -47,6 +48,7 @@ def sweep(
         "removed": len(removed := _remove_archived(tx, batch)),
         "events": _remove_events(tx, batch),
         "keys": tx.run("sweep_idempotency", upto=idempotency.oldest(tx), limit=batch),
+        "attempts": tx.run("sweep_attempts", before=tx.now - ATTEMPTS_MS, limit=batch),
         "files": _remove_orphans(tx, files or []),
     }
     if max(done.values()) < batch:  # otherwise there is more, and the next one need not wait
@@ -166,6 +168,9 @@ def health(tx: Tx) -> dict[str, Any]:
         concerns.append(
             {"what": f"{oldest['id']} has waited {waited} for {oldest['name']}", "do": f"rook receipts {oldest['id']}"}
         )
+    buried = tx.one("counted_dead")
+    if buried and buried["times"]:
+        concerns.append({"what": f"dead letters: {buried['times']}", "do": "rook dead"})
     opened = tx.all("escalations", state="open", limit=100)
     if opened:
         concerns.append({"what": f"open escalations: {len(opened)}", "do": "rook escalate --list"})

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 POINTS = ("after_lock", "before_commit", "after_commit", "before_ring")
+BEYOND = ("handed_over",)  # outside of any transaction
 
 _armed: dict[str, Callable[[], None]] = {}
 
 
 def arm(point: str, action: Callable[[], None]) -> None:
-    if point not in POINTS:
-        raise ValueError(f"no fault point {point}: {', '.join(POINTS)}")
+    if point not in (*POINTS, *BEYOND):
+        raise ValueError(f"no fault point {point}: {', '.join((*POINTS, *BEYOND))}")
     _armed[point] = action
 
 

@@ -102,6 +102,15 @@ COMMANDS = (
         Extra(("--from",), "only for mail from this agent", metavar="NAME"),
     )),
     Command("receipts", "mail"),
+    Command("wake", "mail", "special_delivery.wake", extras=(
+        Extra(("--test",), "send a message and follow it until the agent has it"),
+        Extra(("--timeout",), "how long to follow it: seconds, or 5m (default 60)", metavar="S"),
+    )),
+    Command("dead", "mail"),
+    Command("dead list", "mail", verb="dead"),
+    Command("dead show", "mail"),
+    Command("dead resend", "mail"),
+    Command("dead drop", "mail"),
     Command("team show", "tasks"),
     Command("team set", "tasks", "special_team.define", extras=(
         Extra(("--file",), "a team.json; options are written over it", metavar="FILE"),

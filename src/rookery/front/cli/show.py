@@ -35,6 +35,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_guard
 
         return show_guard.SHOWS[shown_as]
+    if shown_as.startswith(("dead", "wake")):
+        from . import show_delivery
+
+        return show_delivery.SHOWS[shown_as]
     if shown_as.startswith("token."):
         from . import show_tokens
 
@@ -135,6 +139,10 @@ def _whois(result: dict[str, Any]) -> RenderableType:
     if result.get("unread_by_sender"):
         facts.add_row("unread from", ", ".join(f"{k} {v}" for k, v in result["unread_by_sender"].items()))
     parts: list[RenderableType] = [Text(result["name"], "bold cyan"), facts]
+    if "ways" in result and result["session"]:
+        from . import show_delivery
+
+        parts += [Text("\nhow it is woken", "bold"), Padding(show_delivery.ways(result["ways"]), (0, 0, 0, 2))]
     if result.get("exchange"):
         parts.append(Text("\nwhat you two last said", "bold"))
         parts += [

@@ -18,6 +18,7 @@ from rookery.front.cli.resident import FastDoor
 from rookery.runtime import doorway, files, instance, logs, places
 from rookery.version import VERSION
 
+from . import keeping
 from .daemon import Daemon
 from .mcp import Mcp
 from .routes import application
@@ -116,14 +117,15 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         loop.add_signal_handler(number, stop)
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
-    sweeper = asyncio.create_task(_sweep(daemon))
+    chores = [asyncio.create_task(_sweep(daemon)), asyncio.create_task(keeping.courier(daemon).run())]
     try:
         await server.serve(sockets=[listener])
     finally:
         await fast.close(GRACE_S)
         await mcp.closed()
-        sweeper.cancel()
-        await asyncio.gather(sweeper, return_exceptions=True)
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
 
 
 def _fast_door(daemon: Daemon) -> FastDoor:
@@ -132,6 +134,9 @@ def _fast_door(daemon: Daemon) -> FastDoor:
     whole = not daemon.only_team and house.places.store == os.path.join(house.places.home, places.DATABASE)
     listener = doorway.opened(house.places.home) if whole else None
     return FastDoor(listener, house, app.open_guests(house, daemon.queue), daemon.numbers)
+
+
+CHORES = (("sweep", "sweep"), ("settle", "leases"), ("chase", "unanswered"))  # verbs, and what `due` calls for them
 
 
 # -- the sweeper -----------------------------------------------------------------------------------------------------
@@ -155,7 +160,7 @@ async def _tick(daemon: Daemon, start: int) -> int:
     caller = Caller(agent=names.SYSTEM, open_addresses=True)
     for team in chosen:
         due = await daemon.call(team, "due", {}, caller)
-        for verb in (name for name, wanted in (("sweep", due["sweep"]), ("settle", due["leases"])) if wanted):
+        for verb in (name for name, wanted in CHORES if due[wanted]):
             done = await daemon.call(team, verb, {}, caller)
             log.info("%s of %s: %s", verb, team, {name: count for name, count in done.items() if count})
             daemon.numbers.swept += 1

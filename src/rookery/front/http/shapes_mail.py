@@ -62,6 +62,7 @@ class Agent(TypedDict):
 class Known(Agent):
     exchange: list["Brief"]
     unread_by_sender: Counts
+    ways: list[dict[str, Any]]
     unread_from_them: int
 
 

@@ -2,7 +2,7 @@
 
 -- name: turn
 -- How far a session's mail was put before it.
-SELECT handed_to, held_to, holds, watch, phase FROM turns WHERE team = :team AND session = :session;
+SELECT handed_to, held_to, holds, watch, phase, gate FROM turns WHERE team = :team AND session = :session;
 
 -- name: begin_turns
 -- A session of an agent program is known by that program's name for it too.

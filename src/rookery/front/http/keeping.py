@@ -1,0 +1,85 @@
+"""What the daemon's keeper is given: the verbs of every team it serves, the bell, and a hand for each way."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from rookery.config import Settings
+from rookery.core import names
+from rookery.core.caller import Caller
+from rookery.core.delivery import Channel
+from rookery.core.ports import Terminal
+from rookery.core.screen import Patterns, Rules
+from rookery.hosts import known, screens
+from rookery.keeper import calling, terminals
+from rookery.keeper.courier import Courier, Hand
+from rookery.runtime import posting, process, tmux
+from rookery.store import faults
+
+from .daemon import Daemon
+
+SECRET = "webhook.secret"
+
+
+class Verbs:
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._caller = Caller(agent=names.SYSTEM, host=daemon.house.host, boot=daemon.house.boot)
+        self._set_up: set[str] = set()
+
+    async def teams(self) -> list[str]:
+        """Those in which anyone can be reached; our own has its ways set up first."""
+        own = self._daemon.team
+        if own not in self._set_up:
+            await self.call(own, "delivery.ways", {})
+            self._set_up.add(own)
+        found = await self.call(own, "delivery.teams", {})
+        return [team for team in found["teams"] if not self._daemon.only_team or team == own]
+
+    async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any:
+        return await self._daemon.call(team, verb, args, self._caller)
+
+
+def courier(daemon: Daemon) -> Courier:
+    house = daemon.house
+    me = process.identify(os.getpid())
+    return Courier(
+        Verbs(daemon), house.bell, _hands(daemon), owner=f"{house.host}:{me.pid}:{me.started}" if me else house.host,
+        poll_s=daemon.poll_s, reached=faults.reach,
+    )  # fmt: skip
+
+
+def _hands(daemon: Daemon) -> Mapping[str, Hand]:
+    house = daemon.house
+    secret = house.settings["delivery.secret_file"] or os.path.join(house.places.home, SECRET)
+    caller = calling.Caller(
+        environ=house.environ, cwd=house.places.root, secret=lambda: posting.secret_of(os.path.expanduser(secret)),
+        limit_s=house.settings["delivery.command_s"],
+    )  # fmt: skip
+    return {
+        Channel.TERMINAL: terminals.Hand(_pane, _screen_of, _rules(house.settings), RealPace()).put,
+        Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify,
+    }  # fmt: skip
+
+
+class RealPace:
+    def now(self) -> float:
+        return monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def _pane(address: Mapping[str, Any], pid: int | None, started: str) -> Terminal:
+    return tmux.Pane(address, process.Process(pid, started) if pid else None)
+
+
+def _screen_of(program: str) -> Patterns | None:
+    """Of agent programs only. A shell would run what it is given."""
+    return screens.of(program) if program in known.TITLES else None
+
+
+def _rules(settings: Settings) -> Rules:
+    return Rules()

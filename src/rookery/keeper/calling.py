@@ -1,0 +1,71 @@
+"""Ways that the user set up: a command that is given the mail, a webhook it is posted to, a notification for a person.
+
+A command gets JSON on standard input, a webhook the same as its body, signed: nothing that an agent wrote is ever part
+of a command line but the words of a notification, which are one argument.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rookery.core.delivery import Outcome, Reason
+from rookery.core.text import one_line
+from rookery.runtime import children, posting
+
+from .courier import Job
+
+SCHEMA = 1
+WORDS = 200  # characters of a notification
+PASSED_ON = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
+
+
+class Caller:
+    """The three hands, for one resident process."""
+
+    def __init__(self, *, environ: Mapping[str, str], cwd: str, secret: Callable[[], bytes], limit_s: float) -> None:
+        self._environ = {name: environ[name] for name in PASSED_ON if name in environ}
+        self._cwd = cwd
+        self._secret = secret
+        self._limit_s = limit_s
+
+    async def command(self, job: Job) -> Outcome:
+        text = await job.compose()
+        if not text:
+            return Outcome(False, nothing=True)
+        environ = {**self._environ, "ROOK_TEAM": job.team, "ROOK_AGENT": job.agent}
+        return await self._run(list(job.address["argv"]), _document(job, text), environ)
+
+    async def notify(self, job: Job) -> Outcome:
+        text = await job.compose()
+        if not text:
+            return Outcome(False, nothing=True)
+        words = one_line(text.split("\n", 1)[0], WORDS)
+        return await self._run([*job.address["argv"], words], "", self._environ)
+
+    async def webhook(self, job: Job) -> Outcome:
+        text = await job.compose()
+        if not text:
+            return Outcome(False, nothing=True)
+        body = _document(job, text).encode()
+        told = await asyncio.to_thread(posting.post, job.address["url"], body, self._secret(), self._limit_s)
+        return Outcome(True) if not told else Outcome(False, Reason.INJECTION_FAILED, told)
+
+    async def _run(self, argv: list[str], given: str, environ: Mapping[str, str]) -> Outcome:
+        def run() -> tuple[int, str, str]:
+            return children.answer(argv, given, environ=environ, cwd=self._cwd, limit_s=self._limit_s)
+
+        try:
+            code, _said, complaint = await asyncio.to_thread(run)
+        except OSError as error:
+            return Outcome(False, Reason.INJECTION_FAILED, f"{argv[0]}: {os.strerror(error.errno or 0)}")
+        if code == 0:
+            return Outcome(True)
+        why = "took too long" if code == -1 else f"exit {code}"
+        return Outcome(False, Reason.INJECTION_FAILED, one_line(f"{argv[0]}: {why} {complaint}", 300))
+
+
+def _document(job: Job, text: str) -> str:
+    told: dict[str, Any] = {"schemaVersion": SCHEMA, "team": job.team, "agent": job.agent, "text": text}
+    return json.dumps(told)

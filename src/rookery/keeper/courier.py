@@ -1,0 +1,178 @@
+"""The courier: mail that waits, taken to whoever it is for.
+
+One task per team in which anyone can be reached; it sleeps until the bell rings or something is due. One task per agent
+while there is something to hand over to it, so that a slow one keeps nobody waiting. The text is made at the last
+moment: whatever came while the agent was busy is in it, and a burst is one wake.
+
+    due ──> own ──> the hand waits for its moment ──> offer ──> put ──> done
+                                  │                              │
+                                  └── busy, gone, failed ────────┴────> failed (tried again, or given up)
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from rookery.core import delivery, errors
+from rookery.core.delivery import Outcome, Reason
+from rookery.core.record import NamedTuple
+from rookery.wake.port import Bell
+
+from . import bells
+
+TEAMS_EVERY_S = 2.0  # how soon a team in which someone can now be reached is found
+log = logging.getLogger("rookery.courier")
+
+
+class Verbs(Protocol):
+    """A resident process, as the courier knows it."""
+
+    async def teams(self) -> list[str]: ...
+    async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any: ...
+
+
+class Job(NamedTuple):
+    """Mail for one agent, and all that a hand needs to put it somewhere."""
+
+    team: str
+    agent: str
+    channel: str
+    address: Mapping[str, Any]
+    program: str  # the agent program, "" if unknown
+    live: bool
+    pid: int | None
+    started: str
+    compose: Callable[[], Awaitable[str]]  # the text, now; "" if nothing waits any more
+    phase: Callable[[], Awaitable[str]]  # busy, idle, blocked or "", as its hooks told
+
+
+Hand = Callable[[Job], Awaitable[Outcome]]
+Reached = Callable[[str], None]  # a named point, for tests that stop the program there
+
+
+def _nowhere(_point: str) -> None:
+    return None
+
+
+class Courier:
+    def __init__(
+        self, verbs: Verbs, bell: Bell, hands: Mapping[str, Hand], *, owner: str, poll_s: float,
+        reached: Reached = _nowhere,
+    ) -> None:  # fmt: skip
+        self._verbs = verbs
+        self._bell = bell
+        self._hands = hands
+        self._owner = owner
+        self._poll_s = poll_s
+        self._reached = reached
+        self._teams: dict[str, asyncio.Task[None]] = {}
+        self._jobs: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self.handed = 0
+        self.failed = 0
+
+    async def run(self) -> None:
+        """Until it is cancelled. What is under way then is left as it is: pending, or about to be written down."""
+        try:
+            while True:
+                try:
+                    await self._find_teams()
+                except errors.Unreachable as error:
+                    log.warning("courier: %s", error.message)
+                await asyncio.sleep(TEAMS_EVERY_S)
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
+        tasks = [*self._teams.values(), *self._jobs.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _find_teams(self) -> None:
+        for team in await self._verbs.teams():
+            if team not in self._teams or self._teams[team].done():
+                self._teams[team] = asyncio.create_task(self._keep(team))
+
+    async def _keep(self, team: str) -> None:
+        with bells.listening(self._bell, team, delivery.KEEPER) as ears:
+            while True:
+                wait_s = self._poll_s
+                try:
+                    wait_s = await self._look(team, ears)
+                except errors.RookError as error:
+                    log.warning("courier of %s: %s", team, error.message)
+                await ears.wait(wait_s)
+
+    async def _look(self, team: str, ears: bells.Ears) -> float:
+        found = await self._verbs.call(team, "delivery.due", {"owner": self._owner})
+        for each in found["due"]:
+            key = (team, each["agent"])
+            if key not in self._jobs:
+                task = self._jobs[key] = asyncio.create_task(self._deliver(team, each))
+                task.add_done_callback(lambda _task, key=key: self._finished(key, ears))
+        next_ms: int | None = found["next_ms"]
+        return self._poll_s if next_ms is None else min(self._poll_s, max(next_ms, 10) / 1000)
+
+    def _finished(self, key: tuple[str, str], ears: bells.Ears) -> None:
+        task = self._jobs.pop(key)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("delivery to %s of %s: %r", key[1], key[0], error)
+        ears.rang()  # more may have come, or another way is next
+
+    # -- one delivery ----------------------------------------------------------------------------------------------
+
+    async def _deliver(self, team: str, due: Mapping[str, Any]) -> None:
+        where = {"agent": due["agent"], "channel": due["channel"], "owner": self._owner}
+        owned = await self._verbs.call(team, "delivery.own", where)
+        if not owned["owned"]:
+            return
+        renewing = asyncio.create_task(self._renew(team, where, owned["lease_ms"] / 3000))
+        offered: dict[str, Any] = {}
+        try:
+            outcome = await self._handed(team, due, offered)
+            self._reached("handed_over")
+        finally:
+            renewing.cancel()
+        await self._written_down(team, where, outcome, offered)
+
+    async def _renew(self, team: str, where: Mapping[str, Any], every_s: float) -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            await self._verbs.call(team, "delivery.own", where)
+
+    async def _handed(self, team: str, due: Mapping[str, Any], offered: dict[str, Any]) -> Outcome:
+        async def compose() -> str:
+            offered.clear()
+            offered.update(await self._verbs.call(team, "delivery.offer", {"agent": due["agent"]}))
+            return offered["text"]
+
+        async def phase() -> str:
+            told = await self._verbs.call(team, "delivery.phase", {"agent": due["agent"]})
+            return told["phase"]
+
+        job = Job(team, due["agent"], due["channel"], due["address"], due["program"], due["live"], due["pid"],
+                  due["started"], compose, phase)  # fmt: skip
+        try:
+            return await self._hands[due["channel"]](job)
+        except errors.RookError as error:
+            return Outcome(False, Reason.INJECTION_FAILED, error.message)
+        except Exception as error:  # whatever a way does, the mail stays pending with the reason on it
+            log.exception("%s to %s of %s", due["channel"], due["agent"], team)
+            return Outcome(False, Reason.INJECTION_FAILED, f"{type(error).__name__}: {error}")
+
+    async def _written_down(
+        self, team: str, where: Mapping[str, Any], outcome: Outcome, offered: Mapping[str, Any]
+    ) -> None:
+        if outcome.nothing or (outcome.done and not offered.get("text")):
+            await self._verbs.call(team, "delivery.leave", where)
+        elif outcome.done:
+            await self._verbs.call(team, "delivery.done", {**where, "shown": offered["shown"], "upto": offered["upto"]})
+            self.handed += 1
+            log.info("%s to %s of %s: %d messages", where["channel"], where["agent"], team, offered["count"])
+        else:
+            told = {**where, "reason": outcome.reason, "detail": outcome.detail}
+            next = await self._verbs.call(team, "delivery.failed", told)
+            self.failed += 1
+            log.info("%s to %s of %s: %s; again in %d ms, %s", where["channel"], where["agent"], team, outcome.reason,
+                     next["next_ms"], next["circuit"])  # fmt: skip

@@ -1,0 +1,188 @@
+"""Text put into the terminal of an agent program, when and only when that is safe, and looked after.
+
+    lock ── ready, line empty, still for a while ── compose ── look again ── paste ── it shows ── Enter ── it went
+      │          │    ▲                                            │            │                   │
+      │          │    └──────────── the line changed ──────────────┘            └─ injection-failed ┘
+      └──────────┴─ session-not-found, busy, user-typing, blocked
+
+Always: nothing is pasted into a line that holds text (H11), nor while a busy marker is to be seen (H10); Enter is
+pressed only while the line holds our text and nothing else. Known weakness: keys that a person pressed, and the program
+has not shown yet, are not seen; at worst our text stands behind theirs, and then it is not submitted.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from rookery.core.ports import Pace, Screen, Spot, Terminal
+from rookery.core.record import NamedTuple
+from rookery.core.screen import Patterns, Rules, State, View, Watch, is_ours, read, ruling, seen, traces
+from rookery.core.text import plain
+
+GONE, BUSY, USER_TYPING, BLOCKED, FAILED = "session-not-found", "busy", "user-typing", "blocked", "injection-failed"
+NOTHING = "nothing-waits"
+ENTERS = 3  # a program may take the first one for a part of the paste
+
+
+class Outcome(NamedTuple):
+    done: bool
+    reason: str = ""
+    detail: str = ""
+
+
+Compose = Callable[[], Awaitable[str]]
+Phase = Callable[[], Awaitable[str]]
+
+
+async def put(
+    terminal: Terminal, compose: Compose, patterns: Patterns, rules: Rules, pace: Pace, *,
+    phase: Phase | None = None, interrupt: bool = False, clear_first: bool = False,
+) -> Outcome:  # fmt: skip
+    """Type what `compose` gives, once the program can take it. `compose` is asked last, when everything else is well.
+
+    `phase` says what the program's hooks told last: busy, idle, blocked or nothing. With `interrupt` a busy program is
+    stopped first, with `clear_first` it is made to forget.
+    """
+    return await _Typing(terminal, patterns, rules, pace, phase).put(compose, interrupt, clear_first)
+
+
+class _Typing:
+    def __init__(self, terminal: Terminal, patterns: Patterns, rules: Rules, pace: Pace, phase: Phase | None) -> None:
+        self._terminal = terminal
+        self._patterns = patterns
+        self._rules = rules
+        self._pace = pace
+        self._phase = phase
+        self._ends = pace.now() + rules.cap_s
+        self._answered: set[str] = set()
+
+    async def put(self, compose: Compose, interrupt: bool, clear_first: bool) -> Outcome:
+        while not await self._terminal.lock():
+            if (await self._terminal.look()).dead:
+                return Outcome(False, GONE)
+            if self._late():
+                return Outcome(False, BUSY, "another process types there")
+            await self._pace.sleep(self._rules.poll_s)
+        try:
+            return await self._put(compose, interrupt, clear_first)
+        finally:
+            await self._terminal.unlock()
+
+    async def _put(self, compose: Compose, interrupt: bool, clear_first: bool) -> Outcome:
+        while (not_yet := await self._ready(interrupt)) is None:
+            interrupt = False
+            if clear_first and self._patterns.clear:
+                outcome = await self._submit(self._patterns.clear, leaves_trace=False)
+                clear_first = outcome is None
+                if outcome and not outcome.done:
+                    return outcome
+                continue
+            text = plain(await compose(), keep_newlines=self._patterns.multiline).strip()
+            if not text:
+                return Outcome(False, NOTHING)
+            if outcome := await self._submit(text):
+                return outcome
+            if self._late():
+                return Outcome(False, USER_TYPING, "the line changed whenever it was about to be used")
+        return not_yet
+
+    def _late(self) -> bool:
+        return self._pace.now() >= self._ends
+
+    # -- before --------------------------------------------------------------------------------------------------------
+
+    async def _ready(self, interrupt: bool) -> Outcome | None:
+        """Wait until it may be typed into; else why it may not."""
+        watch: Watch | None = None
+        while True:
+            screen = await self._terminal.look()
+            if screen.dead:
+                return Outcome(False, GONE)
+            watch = seen(watch, self._patterns, screen, self._pace.now())
+            now = ruling(watch, await self._told(), self._rules, self._pace.now())
+            if not now.reason:
+                return None
+            if (now.settled and not await self._answer(watch.view.gate)) or self._late():
+                return Outcome(False, now.reason, now.detail)
+            if interrupt and watch.view.state is State.BUSY:
+                interrupt = False
+                await self._press(self._patterns.interrupt)
+            await self._pace.sleep(self._rules.poll_s)
+
+    async def _told(self) -> str:
+        return await self._phase() if self._phase else ""
+
+    async def _answer(self, gate: str) -> bool:
+        """Agree to a dialog, once, if the settings say that this one is agreed to."""
+        known = self._patterns.gates.get(gate)
+        if not known or not known.answer or gate not in self._rules.answer_gates or gate in self._answered:
+            return False
+        self._answered.add(gate)
+        return await self._press(known.answer)
+
+    # -- the deed ------------------------------------------------------------------------------------------------------
+
+    async def _submit(self, text: str, leaves_trace: bool = True) -> Outcome | None:
+        """None: the line was not ours to use after all, and nothing was typed."""
+        before = await self._terminal.look()
+        view = read(self._patterns, before)
+        unsafe = before.dead or before.read_back or before.elsewhere or view.state is not State.READY or not view.empty
+        if unsafe or not await self._terminal.paste(text, (before.column, before.row)):
+            return None
+        await self._pace.sleep(self._rules.pause_s)
+        screen, failed = await self._shown(text)
+        if failed:
+            return failed
+        line = read(self._patterns, screen).typed
+        known = traces(self._patterns, screen, text, line)
+        for _ in range(ENTERS):
+            if await self._press(self._patterns.submit, (screen.column, screen.row)):
+                outcome = await self._went(text, line, known if leaves_trace else -1)
+                if outcome:
+                    return outcome
+            screen, failed = await self._shown(text)
+            if failed:
+                return failed
+        return Outcome(False, FAILED, "the text stands in its line, and Enter does not submit it")
+
+    async def _shown(self, text: str) -> tuple[Screen, Outcome | None]:
+        """The screen with our text in its line, and nothing but our text; else what went wrong."""
+        ends, failed = self._pace.now() + self._rules.verify_s, Outcome(False, FAILED, "the text did not show")
+        while True:
+            screen = await self._terminal.look()
+            view = read(self._patterns, screen)
+            if screen.dead:
+                return screen, Outcome(False, GONE)
+            if view.state is State.BLOCKED:
+                failed = Outcome(False, BLOCKED, f"{view.gate}; the text stands in its line")
+            elif is_ours(self._patterns, view.typed, text):
+                return screen, None
+            elif view.typed:
+                failed = Outcome(False, USER_TYPING, "someone typed at the same time; the text stands in their line")
+            if self._pace.now() >= ends:
+                return screen, failed
+            await self._pace.sleep(self._rules.poll_s)
+
+    async def _went(self, text: str, line: str, known: int) -> Outcome | None:
+        """Whether the line let go of the text and the program took it; None if the line still has it."""
+        ends = self._pace.now() + self._rules.verify_s
+        while True:
+            screen = await self._terminal.look()
+            if screen.dead:
+                return Outcome(False, GONE, "it ended before it was seen to take the text")
+            view = read(self._patterns, screen)
+            held = is_ours(self._patterns, view.typed, text)
+            if not held and await self._taken(screen, view, text, line, known):
+                return Outcome(True)
+            if self._pace.now() >= ends:
+                return None if held else Outcome(False, FAILED, "the text left its line, and is nowhere to be seen")
+            await self._pace.sleep(self._rules.poll_s)
+
+    async def _taken(self, screen: Screen, view: View, text: str, line: str, known: int) -> bool:
+        working = view.state is State.BUSY or await self._told() == "busy"
+        return working or traces(self._patterns, screen, text, line) > known
+
+    async def _press(self, keys: tuple[str, ...], at: Spot | None = None) -> bool:
+        """The first key only where the cursor was; the others follow it."""
+        for number, key in enumerate(keys):
+            if not await self._terminal.press(key, None if number else at):
+                return False
+        return True
