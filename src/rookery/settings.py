@@ -112,6 +112,7 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("delivery.lease_s", 30, 0.5, 3600, "Who delivers to an agent and is not heard of for so long loses that."),
     _count("delivery.characters", 4_000, "characters", 400, 100_000, "Longest text that is handed over at once."),
     _switch("delivery.resume", False, "Start a turn without a terminal for an agent whose program has ended."),
+    _seconds("delivery.resume_s", 1800, 1, 86_400, "How long such a turn may take."),
     _seconds("delivery.command_s", 30, 0.1, 3600, "How long a command or webhook may take."),
     Setting("delivery.notify", "list", [], "", "A command that tells a person: the words are its last argument.",
             personal=True),

@@ -24,7 +24,7 @@ import rookery
 from tests.hosts.model.script import Move, meanwhile
 from tests.hosts.programs import Program
 from tests.hosts.stage import Run, Stage
-from tests.hosts.terminal import Terminal
+from tests.hosts.tui import FREE, Tui, settled
 from tests.support.procs import Child, children, environment, hear, say
 
 RAVEN = "SwiftRaven"
@@ -116,9 +116,9 @@ class Member:
         assert not run.complaint(), f"{run.complaint()}\n{run.stdout}\n{run.stderr}"
         return run
 
-    def at_terminal(self, moves: Sequence[Move]) -> Terminal:
+    def at_terminal(self, moves: list[Move], words: list[str] | None = None) -> Tui:
         """The program at a terminal, where it waits for its user."""
-        return Terminal(self.stage, self.program.at_terminal(self.stage.place), moves, self.environ)
+        return Tui(settled(self.stage), moves, words or FREE[self.program.executable], self.environ)
 
     def add_mcp(self) -> None:
         """Rookery's tools, entered by the rig. Codex gives a server nothing of its own environment, so it is said."""

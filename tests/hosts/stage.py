@@ -121,14 +121,6 @@ class Stage:
         deadline_s: float = DEADLINE_S,
     ) -> Run:
         """Any command at all, in the place of the program, and no judgement of how it ended."""
-        self.prepare(command, moves, environ, deadline_s)
-        self._jail()
-        return self._outcome()
-
-    def prepare(
-        self, command: Sequence[str], moves: Sequence[Move], environ: Mapping[str, str] | None, deadline_s: float
-    ) -> None:
-        """Write down what `jail` will run."""
         (self.folder / "script.json").write_text(json.dumps(list(moves)))
         spec = {
             "folder": str(self.folder),
@@ -138,6 +130,8 @@ class Stage:
             "deadline_s": deadline_s,
         }
         (self.folder / "spec.json").write_text(json.dumps(spec))
+        self._jail()
+        return self._outcome()
 
     def built(self) -> dict[str, str]:
         """The whole environment of the program but for its own variables: nothing of the caller's is in it."""
@@ -149,13 +143,10 @@ class Stage:
             "LANG": "C.UTF-8",
         }
 
-    def jail(self) -> subprocess.Popen[bytes]:
+    def _jail(self) -> None:
         jail = [*unshare(), sys.executable, "-m", "tests.hosts.jail", str(self.folder / "spec.json")]
         environ = {"PATH": os.defpath, "PYTHONPATH": str(ROOT)}
-        return subprocess.Popen(jail, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
-
-    def _jail(self) -> None:
-        process = self.jail()
+        process = subprocess.Popen(jail, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
         try:
             code = process.wait(DEADLINE_S + JAIL_MARGIN_S)
         finally:

@@ -1,5 +1,6 @@
 """Where an agent's program is, as its hooks tell: written down when it changes, and rung for when it becomes idle."""
 
+from contextlib import closing
 from typing import Any
 
 import apsw
@@ -19,7 +20,7 @@ def stage(build: Build) -> Stage:
 
 def row(stage: Stage) -> tuple[str, str, int]:
     """Phase, gate and since when, of the only session that has told anything."""
-    with apsw.Connection(stage.store.location) as other:
+    with closing(apsw.Connection(stage.store.location)) as other:
         found = list(other.execute("SELECT phase, gate, phase_at FROM turns WHERE phase_at > 0"))
     return found[0] if found else ("", "", 0)
 

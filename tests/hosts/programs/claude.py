@@ -28,19 +28,6 @@ class Claude(Program):
     def command(self, prompt: str) -> list[str]:
         return ["claude", "-p", "--dangerously-skip-permissions", prompt]
 
-    def at_terminal(self, place: Place) -> list[str]:
-        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        known = {
-            "hasCompletedOnboarding": True,
-            "theme": "dark",
-            "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
-            "projects": {str(place.project): trusted},
-        }
-        merge_json(place.home / ".claude.json", known)
-        said = {"skipDangerousModePermissionPrompt": True, "enableAllProjectMcpServers": True}
-        merge_json(place.home / ".claude" / "settings.json", said)
-        return ["claude", "--dangerously-skip-permissions"]
-
     def environment(self) -> dict[str, str]:
         return {
             "ANTHROPIC_BASE_URL": BASE_URL,

@@ -36,10 +36,6 @@ class Program(ABC):
     @abstractmethod
     def command(self, prompt: str) -> list[str]: ...
 
-    def at_terminal(self, place: Place) -> list[str]:
-        """The command for a terminal, where it waits for a person; whatever it would ask first is settled."""
-        raise NotImplementedError(f"{self.name} is not run at a terminal here")
-
     @abstractmethod
     def environment(self) -> dict[str, str]: ...
 

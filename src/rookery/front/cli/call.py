@@ -62,8 +62,11 @@ class Reply(NamedTuple):
 
 def terminal_of(environ: Mapping[str, str]) -> dict[str, str] | None:
     """The terminal that a command's program is shown in, where that is a pane of tmux."""
-    socket, pane = environ.get("TMUX", "").partition(",")[0], environ.get("TMUX_PANE", "")
-    return {"socket": socket, "pane": pane} if os.path.isabs(socket) and pane[:1] == "%" else None
+    if "TMUX" not in environ:
+        return None
+    from rookery.runtime import tmux
+
+    return tmux.address_of(environ)
 
 
 class Desk:

@@ -13,7 +13,7 @@ from rookery.core.delivery import Channel
 from rookery.core.ports import Terminal
 from rookery.core.screen import Patterns, Rules
 from rookery.hosts import known, screens
-from rookery.keeper import calling, terminals
+from rookery.keeper import calling, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
 from rookery.runtime import posting, process, tmux
 from rookery.store import faults
@@ -58,7 +58,11 @@ def _hands(daemon: Daemon) -> Mapping[str, Hand]:
         environ=house.environ, cwd=house.places.root, secret=lambda: posting.secret_of(os.path.expanduser(secret)),
         limit_s=house.settings["delivery.command_s"],
     )  # fmt: skip
+    reacher = reaching.Reacher(
+        environ=house.environ, queue_s=house.settings["delivery.command_s"], turn_s=house.settings["delivery.resume_s"]
+    )
     return {
+        Channel.QUEUE: reacher.queue, Channel.RESUME: reacher.resume,
         Channel.TERMINAL: terminals.Hand(_pane, _screen_of, _rules(house.settings), RealPace()).put,
         Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify,
     }  # fmt: skip
