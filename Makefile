@@ -19,8 +19,8 @@ WORKERS ?= auto
 PYTEST = $(PY) -m pytest -n $(WORKERS) --maxprocesses 4
 # More arguments for the tool behind a target: make test ARGS="-k inbox", make lock ARGS=--upgrade
 ARGS ?=
-# What test-all installs where it is missing, as command:debian-package (tmux:tmux). No test needs one yet.
-COMPONENTS :=
+# What test-all installs where it is missing, as command:debian-package.
+COMPONENTS := tmux:tmux
 
 .PHONY: help env demo test test-all test-hosts hosts hosts-or-not hosts-lock hosts-seen lint format types contracts bench docs lock components clean
 

@@ -30,10 +30,11 @@ PATIENCE = ("store.busy_s", "store.read_s")  # settings that a connection is ope
 class TeamDirectory:
     """Who belongs to a group by the team's definition: the settings, and folders of agent files."""
 
-    def __init__(self, settings: config.Settings, root: str, cwd: str) -> None:
+    def __init__(self, settings: config.Settings, root: str, cwd: str, user_file: str | None = None) -> None:
         self._settings = settings
         self._root = root
         self._cwd = cwd
+        self._user_file = user_file
 
     def members(self, group: str) -> Sequence[str]:
         listed = self._settings["groups"].get(group, [])
@@ -56,6 +57,18 @@ class TeamDirectory:
     def with_role(self, role: str) -> Sequence[str]:
         return sorted(name for name, entry in self._settings["agents"].items() if entry.get("role") == role)
 
+    def lens(self, name: str) -> str | None:
+        return folders.lens(self._lens_folders, name)
+
+    def lenses(self) -> Sequence[tuple[str, str, str]]:
+        return folders.lenses(self._lens_folders)
+
+    @property
+    def _lens_folders(self) -> Sequence[str]:
+        """The repository's own come first."""
+        user = os.path.dirname(self._user_file) if self._user_file else ""
+        return [os.path.join(base, "lenses") for base in (os.path.join(self._root, ".rook"), user) if base]
+
 
 class House:
     """Everything one process needs for one team. What is costly is made when it is first asked for."""
@@ -77,7 +90,7 @@ class House:
         self.clock: Clock = clock.SystemClock()
         self.prober = clock.SystemProber()
         self.chance = clock.SystemChance()
-        self.directory = TeamDirectory(settings, where.root, cwd)
+        self.directory = TeamDirectory(settings, where.root, cwd, where.user_file)
         self.host = process.host_name()
         self.policies: Sequence[WritePolicy] = ()
 

@@ -57,12 +57,11 @@ class Tui:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if self._is_there():
-            (self.stage.folder / "screen").write_text(self.screen())
+            if error is not None:
+                error.add_note(self.screen())
             self.server.ask("wait-for", "-S", OVER)
         self._thread.join()
         shutil.rmtree(self._folder)
-        if error is not None and self._ran:
-            error.add_note((self.stage.folder / "screen").read_text())
 
     def _is_there(self) -> bool:
         if not os.path.exists(self.server.socket) or not self._thread.is_alive():
@@ -88,15 +87,15 @@ class Tui:
     def types(self, text: str) -> None:
         self.server.types(self.pane, text)
 
-    def asks(self, text: str, taken: Callable[[], bool]) -> None:
-        """Type and submit. Some programs take an Enter right after quick typing for a part of a paste: press it again."""
+    def asks(self, text: str, is_held: Callable[[], bool]) -> None:
+        """Type and submit. Enter right after quick typing may be taken for a part of a paste: it is pressed again."""
         self.types(text)
         self.shows(text)
 
         def submitted() -> bool:
             self.keys("Enter")
             with suppress(AssertionError):
-                return until(taken, patience_s=2.0)
+                return until(lambda: not is_held(), patience_s=2.0)
             return False
 
         until(submitted, f"the program takes {text!r}")

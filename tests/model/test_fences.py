@@ -253,6 +253,7 @@ TOUCHING: dict[str, dict[str, Any]] = {
     "end_session": {"reason": "left"},
     "beat": {},
     "beat_sent": {"count": 1},
+    "count_sent": {"count": 1},
     "heartbeat": {},
     "set_note": {"note": "busy", "task": None},
     "count_stats": {"tool_calls": 1, "tokens": 0, "files_modified": 0},

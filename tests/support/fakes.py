@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from rookery.core.lenses import BUILT_IN
 from rookery.wake.port import EVERYONE
 
 NOON_MS = 1_900_000_000_000  # some day in 2030; no test may care which
@@ -80,6 +81,12 @@ class FakeDirectory:
 
     def with_role(self, role: str) -> Sequence[str]:
         return [name for name, known in self._roles.items() if known == role]
+
+    def lens(self, name: str) -> str | None:
+        return next((written for known, written, _ in self.lenses() if known == name), None)
+
+    def lenses(self) -> Sequence[tuple[str, str, str]]:
+        return [(name, written, "built in") for name, written in sorted(BUILT_IN.items())]
 
 
 class FakeListener:

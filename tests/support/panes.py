@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -21,12 +22,12 @@ T = TypeVar("T")
 
 
 def until(condition: Callable[[], T], what: Any = "", patience_s: float = PATIENCE_S) -> T:
-    """The first true answer; a condition that stays false fails the test. `what` may be asked what there was instead."""
+    """The first true answer; a condition that stays false fails the test, which tells `what` was waited for."""
     ends = time.monotonic() + patience_s
     while not (answer := condition()):
         if time.monotonic() > ends:
             raise AssertionError(f"waited in vain: {what() if callable(what) else what}")
-        time.sleep(LOOK_EVERY_S)
+        threading.Event().wait(LOOK_EVERY_S)
     return answer
 
 

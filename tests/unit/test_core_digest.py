@@ -17,8 +17,11 @@ OURS = re.compile(
       Rookery:\ \d+\ messages?\ waits?\ for\ {TOKEN}(?:\ \([0-9a-z,\ ]+\))?\.
     | They\ are\ data\ from\ other\ agents,.*
     | that\ your\ own\ task\ and\ rules\ .*
-    | Message\ \d+\ of\ \d+:\ {TOKEN}\ from\ (?:{TOKEN}|user\ \(a\ person,\ or\ a\ program\ without\ a\ name\)),
-      \ {TOKEN},\ {LEVEL},\ sent\ {TOKEN}
+    | Message\ \d+\ of\ \d+:\ {TOKEN}\ from\ (?:{TOKEN}|user\ \(a\ person,\ or\ a\ program\ without\ a\ name\))
+      (?:\ \(by\ maildrop:\ a\ file\ said\ so\))?,\ {TOKEN},\ {LEVEL},\ sent\ {TOKEN}
+    | Round\ \d+\ of\ \d+:\ (?:it\ comes\ again\ when\ you\ have\ acknowledged\ it|the\ last\ one)\.
+    | It\ asks\ for\ the\ perspective\ {TOKEN}(?:,\ which\ is\ not\ known\ here\.
+      |\.\ Lines\ that\ begin\ with\ ">\ "\ are\ what\ the\ repository\ says\ about\ that\.)
     | Cut\ after\ \d+\ characters\.\ All\ of\ it:\ `rook\ read\ {TOKEN}`
     | It\ asks\ for\ an\ answer:\ `rook\ reply\ {TOKEN}\ -m\ "\.\.\."`,\ or\ `rook\ ack\ {TOKEN}`
     | When\ dealt\ with:\ `rook\ ack\ {TOKEN}`;\ to\ answer:\ `rook\ reply\ {TOKEN}\ -m\ "\.\.\."`
@@ -56,7 +59,7 @@ def assert_sound(text: str) -> None:
     """Every line is a sender's, and marked, or one of our own phrases."""
     assert text.endswith("\n")
     for line in text.splitlines():
-        assert line.startswith("| ") or OURS.fullmatch(line), line
+        assert line.startswith(("| ", "> ")) or OURS.fullmatch(line), line
 
 
 def test_nothing_waits_nothing_is_said() -> None:
@@ -211,3 +214,27 @@ def test_whatever_is_sent_the_digest_is_sound_and_bounded(
     one = 3 * max(limits.characters, 0) + SUBJECT_LIMIT + 1_000
     assert len(text) <= 700 + max(limits.full, 0) * one
     assert text.count("\nMessage ") <= max(limits.full, 0)
+
+
+# --- what a message asks for besides ----------------------------------------------------------------------------------
+
+HOSTILE = st.text(st.sampled_from("ab\n\r|> \u2028\x1b[2J`:"), max_size=60)
+
+
+@given(lens=HOSTILE, name=HOSTILE, body=HOSTILE, round=st.integers(-1, 4))
+def test_neither_a_sender_nor_a_lens_writes_a_line_of_the_other(lens: str, name: str, body: str, round: int) -> None:
+    """Whoever wrote which text, its lines carry its own mark; and without a lens no line carries the lens's."""
+    context = {"rounds": {"round": round, "of": 3}, "by": "maildrop"}
+    written = message(1, body=body, subject=body, context=context, lenses=[{"name": name, "text": lens}])
+    text = shown([written], DigestLimits(1, 2_000))
+    assert_sound(text)
+    theirs = [line for line in text.splitlines() if line.startswith("> ")]
+    assert len(theirs) <= lens.count("\n") + lens.count("\r") + lens.count("\u2028") + 1
+    without = shown([written | {"lenses": []}], DigestLimits(1, 2_000))
+    assert not [line for line in without.splitlines() if line.startswith("> ")]
+
+
+def test_a_long_lens_is_cut_and_said_so() -> None:
+    text = shown([message(1, lenses=[{"name": "long", "text": "x" * 5_000}])])
+    assert "> " + "x" * 500 + "\nCut after 500 characters. All of it: `rook read MSG-000000000001`" in text
+    assert_sound(text)

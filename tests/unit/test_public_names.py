@@ -26,7 +26,7 @@ PUBLIC = words("""
 """)
 
 VERBS = words("""
-    join leave rename status heartbeat activity who whois send broadcast reply handoff escalate escalations
+    join leave rename status heartbeat activity who whois send broadcast reply handoff drop lenses escalate escalations
     inbox read ack archive thread receipts pending context search task.add task.list task.show task.claim
     task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel task.unblock
     task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
@@ -36,7 +36,7 @@ VERBS = words("""
     hold.look hold.take hold.renew
     turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.phase turn.wait
     turn.idle turn.heard
-    delivery.due delivery.phase delivery.offer delivery.own delivery.leave delivery.teams delivery.done delivery.failed
+    delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave delivery.teams delivery.done delivery.failed
     delivery.ways wake dead dead.show dead.resend dead.drop
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
@@ -44,10 +44,10 @@ VERBS = words("""
 """)
 
 READS = words("""
-    who whois escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
+    who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
     plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
-    delivery.due delivery.phase delivery.offer delivery.teams dead dead.show
+    delivery.due delivery.phase delivery.offer delivery.letter delivery.teams dead dead.show
     team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)

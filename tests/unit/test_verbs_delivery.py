@@ -390,3 +390,60 @@ def test_wrong_words_are_refused(stage: Stage):
     stage.refused("delivery.done", **job(), shown=["x"] * 21, upto=1)
     stage.refused("delivery.due", owner=ME, agent="nobody")
     assert json.dumps(due(stage)) == "[]"
+
+
+# -- what senders ask for besides ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize(("asked", "fact"), [("clear_before", "clear"), ("interrupt", "interrupt")])
+def test_what_acts_on_an_agent_happens_when_the_sender_asks_and_the_settings_allow(
+    build: Build, asked: str, fact: str, allowed: bool
+):
+    setting = {"clear_before": "clear_before", "interrupt": "delivery__interrupt"}[asked]
+    stage = build(**{setting: allowed})
+    stage.join("ada", program="claude", terminal=PANE)
+    stage.join("bob")
+    stage.send("bob", "ada", "first")
+    assert not due(stage)[0][fact], "nobody asked"
+    told = stage.send("bob", "ada", "second", **{asked: True})
+    assert due(stage)[0][fact] == allowed
+    assert bool(told.get("notes")) != allowed, "that it is off is told"
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_busy_program_is_left_to_its_hooks_unless_it_is_to_be_interrupted(build: Build, asked: bool):
+    stage = build(delivery__interrupt=True)
+    stage.join("ada", program="claude", terminal=PANE)
+    stage.join("bob")
+    stage.call("turn.start", stage.caller(process=stage._joined["ada"]), host="claude", host_id="s", terminal=PANE)
+    stage.call("turn.phase", "ada", phase="busy")
+    stage.send("bob", "ada", "now", interrupt=asked)
+    assert [each["channel"] for each in due(stage)] == (["terminal"] if asked else [])
+
+
+# -- proofs and files ------------------------------------------------------------------------------------------------
+
+
+def test_a_long_message_is_named_as_a_file_and_can_be_made_again(stage: Stage):
+    id = stage.send("bob", "ada", "Long", body="line\x1b[2J\n" * 2000)["id"]
+    offered = stage.call("delivery.offer", agent="ada", file="@/home/letters/{id}.md")
+    assert offered["files"] == [id]
+    assert f"@/home/letters/{id}.md or `rook read {id}`" in offered["text"]
+    made = stage.call("delivery.letter", agent="ada", id=id)["text"]
+    assert made.count("\n| line\n") + made.count("| line\n| ") >= 1
+    assert all(line.startswith(("| ", "Rookery: ", "Lines that begin")) or not line for line in made.split("\n"))
+    assert "\x1b" not in made
+    stage.refused("delivery.letter", agent="bob", id=id)
+    short = stage.send("bob", "ada", "Short")["id"]
+    assert short not in stage.call("delivery.offer", agent="ada", file="@{id}")["files"]
+
+
+def test_what_a_record_shows_is_seen_once_and_only_after_it_was_handed_over(stage: Stage):
+    id = stage.send("bob", "ada")["id"]
+    assert stage.call("delivery.seen", agent="ada", ids=[id])["seen"] == []
+    hand_over(stage)
+    assert stage.call("delivery.seen", agent="ada", ids=[id, id])["seen"] == [id]
+    assert stage.call("delivery.seen", agent="ada", ids=[id])["seen"] == []
+    assert stages(stage, id) == [("accepted", ""), ("handed-over", "terminal"), ("seen", "transcript")]
+    stage.refused("delivery.seen", agent="ada", ids=["x"] * 21)

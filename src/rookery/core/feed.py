@@ -37,7 +37,8 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 LEDGER = (
     "rename", "status", "mail.handed", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
     "mail.expired", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
-    "escalation.open", "escalation.closed", "swept", "imported", "token.new", "token.revoked", "artifact",
+    "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
+    "token.revoked", "artifact",
 )  # fmt: skip
 
 

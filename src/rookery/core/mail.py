@@ -43,13 +43,15 @@ class State(StrEnum):
 
 _TYPES = {str(kind): kind for kind in Type}
 
+ASK_HUMAN = "ask-human"
+
 # Words of TX (seed 001) for a message; the word itself is kept as the message's label.
 TX_TYPES: Mapping[str, Type] = {
     "task": Type.REQUEST,
     "prompt": Type.REQUEST,
     "update": Type.NOTIFICATION,
     "task-complete": Type.RESPONSE,
-    "ask-human": Type.ESCALATION,
+    ASK_HUMAN: Type.ESCALATION,
 }
 
 # Which types want an answer unless the sender says otherwise.

@@ -11,6 +11,7 @@ What can not be told is `unknown`, and nobody types then.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from rookery.core.ports import Screen
 from rookery.core.record import NamedTuple
@@ -44,6 +45,7 @@ class Patterns(NamedTuple):
     margin: int = 0  # rows before that end which are not input
     indent: str = r"\s*"  # what further lines of the input begin with
     placeholders: tuple[str, ...] = ()  # what stands in the line while it is empty, besides what is faint
+    starting: tuple[str, ...] = ()  # it shows an input line, and forgets what is typed there
     busy: tuple[str, ...] = ()
     dialog: str = ""  # among the last lines: a dialog is open, and the keys go to it
     gates: Mapping[str, Gate] = {}  # which dialog it is, by the first that shows
@@ -79,6 +81,11 @@ class Rules(NamedTuple):
     answer_gates: tuple[str, ...] = ()
 
 
+def rules(settings: Mapping[str, Any]) -> Rules:
+    said: dict[str, Any] = {name: settings[f"terminal.{name}"] for name in Rules._fields}
+    return Rules(**said)._replace(answer_gates=tuple(said["answer_gates"]))
+
+
 # -- one look --------------------------------------------------------------------------------------------------------
 
 DIALOG_LINES = 2  # a dialog says on its last lines which keys it takes
@@ -94,13 +101,13 @@ class _Input(NamedTuple):
 def read(patterns: Patterns, screen: Screen) -> View:
     written = [line for line in screen.lines if line.strip()]
     view = _line(patterns, screen)
-    if patterns.dialog and any(_in(patterns.dialog, line) for line in written[-DIALOG_LINES:]):
+    if patterns.dialog and _any((patterns.dialog,), written[-DIALOG_LINES:]):
         return view._replace(state=State.BLOCKED, gate=_gate(patterns, written))
-    if any(_in(marker, line) for marker in patterns.busy for line in written):
+    if _any(patterns.busy, written):
         return view._replace(state=State.BUSY)
-    if view.prompt or not written:
-        return view._replace(state=State.READY if view.prompt else State.STARTING)
-    return view
+    if not written or _any(patterns.starting, written):
+        return view._replace(state=State.STARTING)
+    return view._replace(state=State.READY) if view.prompt else view
 
 
 def _line(patterns: Patterns, screen: Screen) -> View:
@@ -119,8 +126,12 @@ def _in(pattern: str, line: str) -> bool:
     return re.search(pattern, line) is not None
 
 
+def _any(patterns: tuple[str, ...], lines: list[str]) -> bool:
+    return any(_in(pattern, line) for pattern in patterns for line in lines)
+
+
 def _gate(patterns: Patterns, written: list[str]) -> str:
-    named = (name for name, gate in patterns.gates.items() if any(_in(gate.shows, line) for line in written))
+    named = (name for name, gate in patterns.gates.items() if _any((gate.shows,), written))
     return next(named, "dialog")
 
 
@@ -172,12 +183,13 @@ def _typed(patterns: Patterns, screen: Screen, first: int, last: int, start: int
 
 
 class Watch(NamedTuple):
-    """What was seen until now. `since` is when the screen last changed, `touched` when someone last typed."""
+    """What was seen until now, and since when it is so."""
 
     view: View = View(State.UNKNOWN)
     shown: tuple[str, ...] = ()
-    since: float = 0.0
-    touched: float | None = None
+    since: float = 0.0  # nothing on the screen has changed
+    held: float = 0.0  # it is in the same state, whatever else changed
+    touched: float | None = None  # someone typed
     read_back: bool = False
     elsewhere: str = ""
 
@@ -192,14 +204,17 @@ class Ruling(NamedTuple):
 
 def seen(watch: Watch | None, patterns: Patterns, screen: Screen, now: float) -> Watch:
     view = read(patterns, screen)
-    shown = tuple(line for line in screen.lines if not any(_in(each, line) for each in patterns.restless))
-    facts = (view, shown, screen.read_back, screen.elsewhere)
+    shown = tuple(line for line in screen.lines if not _any(patterns.restless, [line]))
+    fresh = Watch(view, shown, now, now, now if view.typed else None, screen.read_back, screen.elsewhere)
     if watch is None:
-        touched = now if view.typed else None
-        return Watch(view, shown, now, touched, screen.read_back, screen.elsewhere)
-    since = watch.since if facts == (watch.view, watch.shown, watch.read_back, watch.elsewhere) else now
-    touched = now if view.typed or _moved(watch.view, view) else watch.touched
-    return Watch(view, shown, since, touched, screen.read_back, screen.elsewhere)
+        return fresh
+    same = fresh._replace(since=watch.since, held=watch.held, touched=watch.touched) == watch
+    still = (view.state, view.gate, screen.elsewhere) == (watch.view.state, watch.view.gate, watch.elsewhere)
+    return fresh._replace(
+        since=watch.since if same else now,
+        held=watch.held if still else now,
+        touched=now if view.typed or _moved(watch.view, view) else watch.touched,
+    )
 
 
 def _moved(before: View, after: View) -> bool:
@@ -211,10 +226,8 @@ def _moved(before: View, after: View) -> bool:
 def ruling(watch: Watch, told: str, rules: Rules, now: float) -> Ruling:
     """May it be typed into now? `told` is what the program's own hooks said last: busy, idle, blocked or nothing."""
     view, still_s = watch.view, now - watch.since
-    if watch.elsewhere:
-        return Ruling("blocked", watch.elsewhere, still_s >= rules.stable_s)
-    if view.state is State.BLOCKED:
-        return Ruling("blocked", view.gate, still_s >= rules.stable_s)
+    if watch.elsewhere or view.state is State.BLOCKED:
+        return Ruling("blocked", watch.elsewhere or view.gate, now - watch.held >= rules.stable_s)
     if view.state is State.BUSY:
         return Ruling("busy", "its screen shows that it works")
     if view.state is not State.READY:

@@ -30,6 +30,7 @@ CLAUDE = Patterns(
         "hooks": Gate(r"(?i)\bhooks?\b.*\b(?:trust|review)"),
         "onboarding": Gate(r"Choose the text style|Let's get started"),
     },
+    restless=(r"^ ?[▐▛▜▝█▘▀▌▙▟ ]{8,10} ",),  # its creature blinks
     folded=r"(?:\[Pasted text #\d+(?: \+\d+ lines)?\]\s*)+",
     clear="/clear",
 )
@@ -37,6 +38,7 @@ CODEX = Patterns(
     name="codex",
     prompt=r"› ",
     indent=r" {0,2}",
+    starting=(r"^  \? for shortcuts\s*$",),
     busy=(r"\(\d[\dhm ]*s • esc\b",),
     dialog=r"^  (?i:(?:press )?enter(?:/esc)? (?:to )?(?:continue|confirm|select|submit|view)|esc to (?:cancel|go))",
     gates={

@@ -6,7 +6,7 @@ in it is run, and what it gets wrong is told with the nearest word that would be
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from rookery.core import errors, names, toml
 from rookery.core.hooks import Deed, Moment
@@ -14,7 +14,10 @@ from rookery.core.hooks import Deed, Moment
 from . import spoken
 from .profile import COMPLAINT, TEXT, Fields, Forms, Profile, Tool
 
-KEYS = ("title", "context_limit", "speaks_at", "events", "fields", "tools", "forms")
+if TYPE_CHECKING:
+    from rookery.core.screen import Gate, Patterns
+
+KEYS = ("title", "context_limit", "speaks_at", "events", "fields", "tools", "forms", "screen")
 TOOL_KEYS = ("deed", "paths", "command", "patch")
 LOW, HIGH = 400, 100_000
 Word = TypeVar("Word", bound=StrEnum)
@@ -29,6 +32,12 @@ def parse(data: bytes, path: str, name: str) -> Profile:
     return _Reading(path).profile(toml.parse(data, path), name)
 
 
+def screen(data: bytes, path: str, name: str) -> "Patterns | None":
+    """How to read the program's terminal, if the file says so. Hooks have no need of it, so it is read by itself."""
+    said = toml.parse(data, path)
+    return _ScreenReading(path).patterns(said["screen"], name) if "screen" in said else None
+
+
 class _Reading:
     def __init__(self, path: str) -> None:
         self._path = path
@@ -39,6 +48,7 @@ class _Reading:
         if not LOW <= limit <= HIGH:
             self._refuse(f"context_limit is {limit}", f"It is {LOW} to {HIGH} characters.")
         events = self._table(said, "events")
+        self._table(said, "screen")
         return Profile(
             name=name,
             title=self._of(said.get("title", name), str, "title", "a text"),
@@ -115,3 +125,67 @@ class _Reading:
 
     def _refuse(self, why: str, hint: str) -> NoReturn:
         raise errors.BadInput(f"{self._path}: {why}.", hint, code="BAD_PROFILE", path=self._path)
+
+
+class _ScreenReading(_Reading):
+    """The table `screen`: patterns that compile, keys that there are."""
+
+    PATTERNS = ("prompt", "above", "below", "indent", "dialog", "folded")
+    LISTS = ("placeholders", "starting", "busy", "restless")
+    PRESSES = ("interrupt", "submit")
+    TEXTS = ("reference", "clear")
+    KEYS = (*PATTERNS, *LISTS, *PRESSES, *TEXTS, "gates", "margin", "multiline")
+
+    def patterns(self, said: Any, name: str) -> "Patterns":
+        from rookery.core.screen import Patterns
+
+        table = cast("Mapping[str, Any]", self._of(said, dict, "screen", "a table"))
+        self._known(table, self.KEYS, "screen.")
+        if "prompt" not in table:
+            self._refuse("screen has no prompt", "It says how the input line begins; without it nothing is typed.")
+        found: dict[str, Any] = {
+            key: self._pattern(table[key], f"screen.{key}") for key in self.PATTERNS if key in table
+        }
+        for key in (*self.LISTS, *self.PRESSES):
+            if key in table:
+                read = self._key if key in self.PRESSES else self._pattern
+                listed = cast("list[Any]", self._of(table[key], list, f"screen.{key}", "a list"))
+                found[key] = tuple(read(each, f"screen.{key}") for each in listed)
+        found |= {key: self._of(table[key], str, f"screen.{key}", "a text") for key in self.TEXTS if key in table}
+        gates = self._table(table, "gates", "screen.")
+        found["gates"] = {gate: self._gate(gates[gate], f"screen.gates.{gate}") for gate in gates}
+        found["margin"] = self._of(table.get("margin", 0), int, "screen.margin", "a number")
+        return Patterns(name=name, multiline=self._switch(table.get("multiline", True)), **found)
+
+    def _gate(self, said: Any, where: str) -> "Gate":
+        from rookery.core.screen import Gate
+
+        if isinstance(said, str):
+            return Gate(self._pattern(said, where))
+        table = cast("Mapping[str, Any]", self._of(said, dict, where, "a pattern, or a table with shows and answer"))
+        self._known(table, Gate._fields, f"{where}.")
+        keys = cast("list[Any]", self._of(table.get("answer", []), list, f"{where}.answer", "a list of keys"))
+        answer = tuple(self._key(key, f"{where}.answer") for key in keys)
+        return Gate(self._pattern(table.get("shows"), f"{where}.shows"), answer)
+
+    def _pattern(self, value: Any, where: str) -> str:
+        import re
+
+        pattern = self._of(value, str, where, "a regular expression")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            self._refuse(f"{where} is no regular expression: {error}", "Write it as Python's re takes it.")
+        return pattern
+
+    def _key(self, value: Any, where: str) -> str:
+        from rookery.core.ports import KEYS as PRESSED
+
+        if value not in PRESSED:
+            self._refuse(f"{where} names a key {ascii(value)[:40]}", f"There are: {', '.join(PRESSED)}.")
+        return value
+
+    def _switch(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            self._refuse(f"screen.multiline is {ascii(value)[:40]}", "It takes true or false.")
+        return value

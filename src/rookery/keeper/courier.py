@@ -11,7 +11,7 @@ moment: whatever came while the agent was busy is in it, and a burst is one wake
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rookery.core import delivery, errors
@@ -45,6 +45,8 @@ class Job(NamedTuple):
     started: str
     compose: Callable[[], Awaitable[str]]  # the text, now; "" if nothing waits any more
     phase: Callable[[], Awaitable[str]]  # busy, idle, blocked or "", as its hooks told
+    clear: bool = False  # its program is made to forget first
+    interrupt: bool = False  # its turn may be broken off
 
 
 Hand = Callable[[Job], Awaitable[Outcome]]
@@ -55,16 +57,32 @@ def _nowhere(_point: str) -> None:
     return None
 
 
+class Files(Protocol):
+    """Messages as files, for programs that take a reference better than a long text."""
+
+    def place(self, job: Mapping[str, Any], team: str) -> str:
+        """How the program of this job is given the file of a message, with {id} in it; "" if it is given none."""
+        ...
+
+    async def make(self, team: str, agent: str, ids: Sequence[str]) -> None: ...
+
+
+Proof = Callable[[str, Mapping[str, Any], Sequence[str]], Awaitable[None]]  # team, job, the messages that were shown
+
+
 class Courier:
     def __init__(
         self, verbs: Verbs, bell: Bell, hands: Mapping[str, Hand], *, owner: str, poll_s: float,
-        reached: Reached = _nowhere,
+        files: Files | None = None, proof: Proof | None = None, reached: Reached = _nowhere,
     ) -> None:  # fmt: skip
         self._verbs = verbs
         self._bell = bell
         self._hands = hands
         self._owner = owner
         self._poll_s = poll_s
+        self._files = files
+        self._proof = proof
+        self._proofs: set[asyncio.Task[None]] = set()
         self._reached = reached
         self._teams: dict[str, asyncio.Task[None]] = {}
         self._jobs: dict[tuple[str, str], asyncio.Task[None]] = {}
@@ -84,7 +102,7 @@ class Courier:
             await self._stop()
 
     async def _stop(self) -> None:
-        tasks = [*self._teams.values(), *self._jobs.values()]
+        tasks = [*self._teams.values(), *self._jobs.values(), *self._proofs]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -135,6 +153,17 @@ class Courier:
         finally:
             renewing.cancel()
         await self._written_down(team, where, outcome, offered)
+        if outcome.done and self._proof and offered.get("shown"):
+            task = asyncio.create_task(self._proved(team, due, offered))
+            self._proofs.add(task)
+            task.add_done_callback(self._proofs.discard)
+
+    async def _proved(self, team: str, due: Mapping[str, Any], offered: Mapping[str, Any]) -> None:
+        assert self._proof is not None
+        try:
+            await self._proof(team, due, offered["shown"])
+        except (errors.RookError, OSError) as error:
+            log.info("no proof that %s of %s has its mail: %s", due["agent"], team, error)
 
     async def _renew(self, team: str, where: Mapping[str, Any], every_s: float) -> None:
         while True:
@@ -143,8 +172,11 @@ class Courier:
 
     async def _handed(self, team: str, due: Mapping[str, Any], offered: dict[str, Any]) -> Outcome:
         async def compose() -> str:
+            place = self._files.place(due, team) if self._files else ""
             offered.clear()
-            offered.update(await self._verbs.call(team, "delivery.offer", {"agent": due["agent"]}))
+            offered.update(await self._verbs.call(team, "delivery.offer", {"agent": due["agent"], "file": place}))
+            if self._files and offered["files"]:
+                await self._files.make(team, due["agent"], offered["files"])
             return offered["text"]
 
         async def phase() -> str:
@@ -152,7 +184,7 @@ class Courier:
             return told["phase"]
 
         job = Job(team, due["agent"], due["channel"], due["address"], due["program"], due["live"], due["pid"],
-                  due["started"], compose, phase)  # fmt: skip
+                  due["started"], compose, phase, due["clear"], due["interrupt"])  # fmt: skip
         try:
             return await self._hands[due["channel"]](job)
         except errors.RookError as error:

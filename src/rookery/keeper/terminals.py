@@ -29,7 +29,16 @@ class Hand:
         if patterns is None:
             return Outcome(False, Reason.INJECTION_FAILED, f"the screen of {job.program or 'its program'} is not known")
         terminal = self._opened(job.address, job.pid, job.started)
-        told = await typing.put(terminal, job.compose, patterns, self._rules, self._pace, phase=job.phase)
+        told = await typing.put(
+            terminal,
+            job.compose,
+            patterns,
+            self._rules,
+            self._pace,
+            phase=job.phase,
+            interrupt=job.interrupt,
+            clear_first=job.clear,
+        )
         if told.reason in NOTHING:
             return Outcome(False, nothing=True)
         return Outcome(told.done, told.reason, told.detail)

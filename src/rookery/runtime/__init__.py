@@ -6,7 +6,9 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     places      where the home, the team, the settings files and the store are; the private home and files in it
     process     who a process is (pid and start time), whether it runs, and which one a session is bound to
     git         branch and top of a repository, read from its files
-    folders     the members of a group, from a folder of Markdown files
+    folders     the members of a group, and lenses, from folders of Markdown files
+    dropbox     a folder into which others put files: what lies there, what is whole, moved aside
+    inotify     the kernel's word that something happened in a folder
     files       whole files written or not at all, read up to a limit
     doorway     the socket of the fast door
     resolve     a path in its one spelling, relative to the workspace it must not leave

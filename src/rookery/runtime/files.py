@@ -164,6 +164,25 @@ def size(path: str) -> int:
     return os.stat(path).st_size
 
 
+def read_from(path: str, offset: int, limit: int) -> tuple[bytes, int]:
+    """What stands in a file after an offset, and where that ends. One that shrank is read from its beginning; what is
+    no file, or can not be opened, holds nothing."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return b"", offset
+    try:
+        seen = os.fstat(descriptor)
+        if not stat.S_ISREG(seen.st_mode):
+            return b"", offset
+        offset = offset if offset <= seen.st_size else 0
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        data = read_up_to(descriptor, limit)
+        return data, offset + len(data)
+    finally:
+        os.close(descriptor)
+
+
 def identity(path: str) -> tuple[int, int]:
     """Which file this is, whatever its name; nothing if there is none."""
     try:

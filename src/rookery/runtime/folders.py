@@ -1,10 +1,11 @@
-"""Groups that are kept as folders of Markdown files, one per agent: `swarms/<group>/agents/<agent>.md`."""
+"""Folders of Markdown files: `swarms/<group>/agents/<agent>.md`, a group's agents; `.rook/lenses/<name>.md`, lenses."""
 
 import os
 from collections.abc import Sequence
 
 from rookery.core.errors import BadInput
-from rookery.core.names import check_name
+from rookery.core.names import check_name, key
+from rookery.runtime.files import read_limited
 
 SUFFIX = ".md"
 
@@ -35,3 +36,35 @@ def _is_name(stem: str) -> bool:
     except BadInput:
         return False
     return True
+
+
+# -- lenses ----------------------------------------------------------------------------------------------------------
+
+
+def lens(places: Sequence[str], name: str) -> str | None:
+    """The text of a lens: of the first folder that has it, else one of ours."""
+    return next((written for found, written, _ in lenses(places) if key(found) == key(name)), None)
+
+
+def lenses(places: Sequence[str]) -> list[tuple[str, str, str]]:
+    """(name, text, where it is), sorted; what cannot be read as text, or leads elsewhere, is none."""
+    from rookery.core.lenses import BUILT_IN
+
+    found = {name: (name, written, "built in") for name, written in BUILT_IN.items()}
+    for place in reversed(places):
+        for stem in () if os.path.islink(place) else _stems(place):
+            path = os.path.join(place, stem + SUFFIX)
+            written = _text(path)
+            if written is not None:
+                found[key(stem)] = (stem, written, path)
+    return sorted(found.values())
+
+
+def _text(path: str) -> str | None:
+    from rookery.core.lenses import LIMIT
+
+    try:
+        # What a repository brings along may be a link to anything of its reader's.
+        return None if os.path.islink(path) else read_limited(path, LIMIT).decode()
+    except (BadInput, UnicodeDecodeError):
+        return None

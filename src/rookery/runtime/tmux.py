@@ -62,10 +62,13 @@ def is_pane(pane: str) -> bool:
     return pane.isascii() and pane[:1] == "%" and pane[1:].isdecimal()
 
 
+def is_there(where: Mapping[str, str]) -> bool:
+    return _state(where, _asked(where)) is not None
+
+
 def lives_in(where: Mapping[str, str], pid: int) -> bool:
     """Is that process the first one of the pane, or below it? The variables that said so may have been inherited."""
-    seen = run(where["socket"], ["display-message", "-p", "-t", where["pane"], FORMAT])
-    state = _state(where, seen)
+    state = _state(where, _asked(where))
     if state is None:
         return False
     return int(state["pane_pid"]) in (pid, *(above.pid for above, _, _ in process.ancestors(pid)))
@@ -89,6 +92,10 @@ def run(socket: str, words: Sequence[str], given: str = "", environ: Mapping[str
     except subprocess.TimeoutExpired:
         return Said(124, "", f"the tmux server at {socket} does not answer")
     return Said(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+def _asked(where: Mapping[str, str]) -> Said:
+    return run(where["socket"], ["display-message", "-p", "-t", where["pane"], FORMAT])
 
 
 def _state(where: Mapping[str, str], said: Said) -> dict[str, str] | None:

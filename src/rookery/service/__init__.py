@@ -8,6 +8,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     tx.py       what a verb is given: the transaction, the clock, who calls, the settings
     mesh.py     join, leave, rename, status      presence.py  who, whois
     post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search
+    drops.py    a message written as a file      features.py  lenses, rounds, routes
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents

@@ -70,6 +70,15 @@ def _steps(tx: Tx, row: Row, delivery: Row) -> dict[str, str | None]:
     return told
 
 
+def with_perspectives(tx: Tx, shown: dict[str, Any]) -> dict[str, Any]:
+    """A message for its reader: with the text of the lenses it asks for."""
+    if "lens" not in shown["context"]:
+        return shown
+    from . import features  # few messages ask for one
+
+    return shown | features.perspectives(tx, shown)
+
+
 def introduction(tx: Tx, sender: str) -> dict[str, Any]:
     """Who is this? Told once, with the first message two agents ever exchange."""
     agent = tx.find_agent(sender)

@@ -10,16 +10,17 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from rookery.core import delivery, errors, names, presence, text
+from rookery.core import delivery, digest, errors, extras, names, presence, text
 from rookery.core.delivery import Channel, Circuit, Standing, Way
 from rookery.store.port import Row
 
-from . import dead, turns
+from . import cards, dead, mailbox, turns
 from .tx import REACHED, Tx
 from .verbs import Arg
 
 LOOK = 1_000
 AGENTS = 500
+HANDED = turns.HANDED
 CHANNELS = tuple(Channel)
 
 
@@ -49,13 +50,15 @@ def due(
         if pending is None or not pending["waiting"]:
             continue
         ends = {each["channel"]: each for each in tx.all("endpoints_of", agent=row["id"])}
-        standing = standing_of(tx, row)
+        standing, extra = standing_of(tx, row), _extra(tx, row)
+        if extra["interrupt"] and standing.phase == "busy":
+            standing = standing._replace(phase="")  # its hooks are not waited for
         choice = delivery.chosen(
             [way_of(tx, each, row) for each in ends.values()], standing,
             waited_ms=tx.now - pending["since"], now=tx.now, limits=law,
         )  # fmt: skip
         if choice.channel and not tx.one("other_owner", agent=row["id"], owner=owner):
-            found.append(_job(row, ends[choice.channel], standing, pending))
+            found.append(_job(row, ends[choice.channel], standing, pending) | extra)
         elif choice.wait_ms is not None or choice.channel:
             waits.append(choice.wait_ms or law.first_ms)
     return {"due": found, "next_ms": min(waits, default=None)}
@@ -65,8 +68,19 @@ def _job(row: Row, end: Row, standing: Standing, pending: Row) -> dict[str, Any]
     return {
         "agent": row["name"], "channel": end["channel"], "address": json.loads(end["address"]),
         "program": row["program"] or row["ran"], "live": standing.live, "pid": row["pid"], "started": row["started"],
-        "phase": row["phase"], "gate": row["gate"], "waiting": pending["waiting"],
+        "phase": row["phase"], "gate": row["gate"], "waiting": pending["waiting"], "transcript": row["transcript"],
     }  # fmt: skip
+
+
+def _extra(tx: Tx, row: Row) -> dict[str, bool]:
+    """What the senders of waiting mail ask for besides, as far as the settings allow it at all."""
+    allowed = {"clear": tx.settings["clear_before"], "interrupt": tx.settings["delivery.interrupt"]}
+    if not any(allowed.values()):
+        return allowed
+    waiting = turns.fresh(tx, row, row["handed_to"]).rows[: turns.SHOWN]
+    contexts = [cards.card(tx, each["n"], None)["context"] for each in waiting]
+    asked = {"clear": any(map(extras.clear_before, contexts)), "interrupt": any(map(extras.interrupt, contexts))}
+    return {name: allowed[name] and asked[name] for name in allowed}
 
 
 def standing_of(tx: Tx, row: Row) -> Standing:
@@ -112,15 +126,32 @@ def phase(tx: Tx, agent: Annotated[str, Arg("whom to look at")]) -> dict[str, An
 
 
 def offer(
-    tx: Tx, agent: Annotated[str, Arg("whom it is for")], *, limit: Annotated[int | None, Arg("characters")] = None
+    tx: Tx,
+    agent: Annotated[str, Arg("whom it is for")],
+    *,
+    limit: Annotated[int | None, Arg("characters")] = None,
+    file: Annotated[str, Arg("how its program is given the file of a long message, with {id} in it")] = "",
 ) -> dict[str, Any]:
     """The mail this session was not shown, as one text. Nothing is written down: `done` does that when it was put."""
     me = tx.agent(agent)
     turn = turns.turn_of(tx, me)
     room = min(limit or tx.settings["delivery.characters"], tx.settings["delivery.characters"])
     waiting = turns.fresh(tx, me, turn["handed_to"])
-    told = {"agent": me["name"], "text": "", "shown": list[str](), "upto": 0, "count": len(waiting.rows)}
-    return told | turns.summed(tx, me, waiting, max(400, room))
+    told: dict[str, Any] = {"agent": me["name"], "text": "", "shown": [], "upto": 0, "count": len(waiting.rows)}
+    told |= turns.summed(tx, me, waiting, max(400, room), file)
+    named = [id for id in told["shown"] if file and file.replace("{id}", id) in told["text"]]
+    return told | {"files": named}
+
+
+def letter(
+    tx: Tx, agent: Annotated[str, Arg("whom it is for")], id: Annotated[str, Arg("the message")]
+) -> dict[str, Any]:
+    """One message whole, as the text of a file. The file is a product: it can be made again as often as it is lost."""
+    me, message = tx.agent(agent), tx.one("message_by_id", id=id)
+    row = tx.one("delivery", agent=me["id"], message=message["n"]) if message else None
+    if message is None or row is None:
+        raise errors.UnknownName(f"{text.one_line(id, 40)} is not in {me['name']}'s mailbox.", "`rook inbox --all`.")
+    return {"id": id, "text": digest.letter(me["name"], cards.card(tx, message["n"], row, chars=cards.WHOLE))}
 
 
 # -- who delivers ----------------------------------------------------------------------------------------------------
@@ -234,6 +265,31 @@ def failed(
     tx.run("leave_endpoint", agent=row["id"], channel=channel, owner=owner)
     buried = dead.bury_worn_out(tx, row, handed_to, reason, law)
     return {"agent": row["name"], "next_ms": next_at - tx.now, "circuit": after.state(tx.now), "dead": buried}
+
+
+def seen(
+    tx: Tx,
+    agent: Annotated[str, Arg("by whom")],
+    ids: Annotated[list[str], Arg("the messages")],
+    *,
+    by: Annotated[str, Arg("what shows it")] = "transcript",
+) -> dict[str, Any]:
+    """The agent's own record of its session has them: proof that its model was given them."""
+    me = tx.agent(agent)
+    if len(ids) > turns.SHOWN:
+        raise errors.BadInput(f"At most {turns.SHOWN} messages at once.", "Those that were shown together.")
+    return {"agent": me["name"], "seen": [id for id in dict.fromkeys(ids) if _seen(tx, me, id, by)]}
+
+
+def _seen(tx: Tx, me: Row, id: str, by: str) -> bool:
+    message = tx.one("message_by_id", id=id)
+    if message is None or tx.one("delivery", agent=me["id"], message=message["n"]) is None:
+        return False
+    known = {row["stage"] for row in tx.all("receipts_of_delivery", message=message["n"], agent=me["id"])}
+    if "seen" in known or HANDED not in known:
+        return False
+    mailbox.record(tx, me, message, "see", "seen", channel=text.one_line(by, 60))
+    return True
 
 
 # -- ways that settings give -----------------------------------------------------------------------------------------

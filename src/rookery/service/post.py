@@ -1,6 +1,6 @@
 """Sending: one transaction however many get it, and an answer that says what is known about each of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, ids, mail, names, presence, text, times
@@ -14,6 +14,7 @@ from .tx import REACHED, Tx
 from .verbs import Arg
 
 KEY_LIMIT = 200
+_ROUTES = ("routes",)
 PRIORITIES = tuple(p.name.lower() for p in mail.Priority)
 TYPES = (*mail.Type, *mail.TX_TYPES)
 
@@ -41,27 +42,23 @@ def send(
     key: Annotated[str, Arg("idempotency key: a repeat gets the same answer")] = "",
     id: Annotated[str, Arg("the id to give it", hidden=True)] = "",
     stale: Annotated[bool, Arg("take it although its time is over", hidden=True)] = False,
+    lens: Annotated[list[str] | None, Arg("a perspective to take: `rook lenses` (repeatable)")] = None,
+    clear_before: Annotated[bool, Arg("its reader starts afresh before it is given this")] = False,
+    interrupt: Annotated[bool, Arg("its reader's turn is broken off for it, where the settings allow that")] = False,
+    rounds: Annotated[int, Arg("put it before its reader so often, each time the last is completed")] = 0,
+    status: Annotated[str, Arg("how the work stands, in the team's own words")] = "",
 ) -> dict[str, Any]:
     sender = tx.me()
+    notes: Sequence[str] = ()
+    if lens or clear_before or interrupt or rounds or status:
+        from . import features  # few messages ask for more than to be read
+
+        context, notes = features.asked(tx, context, type, lens or [], clear_before, rounds, status, interrupt)
     # Not `expires`: "in two hours" is another moment each time it is said, and still the same message.
     args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "tags": tags, "asks": asks,
             "attachments": attachments, "group": group, "thread": thread, "reply_to": reply_to,
             "payload": payload, "context": context}  # fmt: skip
-    if key and (before := idempotency.remembered(tx, sender, key, args)):
-        rows = [tx.find_agent(each["name"]) for each in before["recipients"]]
-        ways = _ways(tx, rows)
-        tx.after.append(lambda heard: _tell_wake(tx, before["recipients"], rows, heard, ways))
-        return before
-    draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, asks, stale)
-    recipients = resolve(tx, sender, to)
-    _spend(tx, sender, recipients.rows)
-    root = _thread_root(tx, thread or reply_to)
-    result = deliver(
-        tx, sender, draft, recipients, group=group or recipients.group, thread=root, reply_to=reply_to, id=id
-    )
-    if key:
-        idempotency.remember(tx, sender, key, args, result)
-    return result
+    return dispatch(tx, sender, args, key=key, expires=expires, id=id, stale=stale, notes=notes)
 
 
 def broadcast(
@@ -87,6 +84,8 @@ def broadcast(
     out = {names.key(form) for name in exclude or [] for form in (name, f"{group}/{name}")} | {sender["key"]}
     named = [row for row in members(tx, group) if row["key"] not in out]
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, None, stale)
+    if draft.label == mail.ASK_HUMAN:
+        raise errors.BadInput("A question for a human is not for everyone.", "`rook send user -t ask-human -s ...`.")
     if not named:
         if separate:
             return {"messages": []}
@@ -95,8 +94,9 @@ def broadcast(
             "`rook who --all` shows who is.",
             code="NOBODY",
         )
-    _spend(tx, sender, named)
     address = f"broadcast:{group or 'all'}"
+    notes = route(tx, sender, draft, Recipients(named, address, group, {}))
+    _spend(tx, sender, named)
     told = [([row], row["name"]) for row in named] if separate else [(named, address)]
     root = _thread_root(tx, thread or reply_to)
     sent = [
@@ -111,6 +111,8 @@ def broadcast(
         )
         for rows, to in told
     ]
+    for each in sent if notes else ():
+        each["notes"] = notes
     return {"messages": sent} if separate else sent[0]
 
 
@@ -133,6 +135,7 @@ def reply(
     )
     draft = _draft(tx, "response", original["priority"], subject, body, payload, None, attachments, tags, None, None)
     recipients = resolve(tx, sender, _answered(tx, sender, original, everyone))
+    notes = route(tx, sender, draft, recipients)
     _spend(tx, sender, recipients.rows)
     result = deliver(
         tx,
@@ -144,6 +147,8 @@ def reply(
         reply_to=id,
     )
     _note_answer(tx, sender, original, result, mark_read)
+    if notes:
+        result["notes"] = notes
     return result
 
 
@@ -187,11 +192,64 @@ def handoff(
     tags = ["handoff", *(form.tags if form else ())]
     files = [*context["files_modified"], *context["files_created"]]
     draft = _draft(tx, "handoff", priority, subject, body, None, context, files, tags, None, None)
+    warned = route(tx, sender, draft, recipients)
     _spend(tx, sender, recipients.rows)
-    return deliver(tx, sender, draft, recipients, group=group or recipients.group)
+    result = deliver(tx, sender, draft, recipients, group=group or recipients.group)
+    if warned:
+        result["notes"] = warned
+    return result
 
 
 # -- what they share ---------------------------------------------------------------------------------------------
+
+
+def dispatch(
+    tx: Tx, sender: Row, args: Mapping[str, Any], *, key: str = "", expires: int | None = None, id: str = "",
+    stale: bool = False, notes: Sequence[str] = (), spend: Callable[[Tx, Row, Sequence[Row]], None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Send what `args` say (those of `send`), once under its key. `notes` are for the sender."""
+    if key and (before := idempotency.remembered(tx, sender, key, args)):
+        rows = [tx.find_agent(each["name"]) for each in before["recipients"]]
+        ways = _ways(tx, rows)
+        tx.after.append(lambda heard: _tell_wake(tx, before["recipients"], rows, heard, ways))
+        return before
+    said = args.get
+    draft = _draft(
+        tx, args["type"], args["priority"], args["subject"], args["body"], said("payload"), said("context"),
+        said("attachments"), said("tags"), expires, said("asks"), stale,
+    )  # fmt: skip
+    asks_human = draft.label == mail.ASK_HUMAN
+    recipients = resolve(tx, sender, with_person(args["to"]) if asks_human else args["to"])
+    notes = [*notes, *route(tx, sender, draft, recipients)]
+    (spend or _spend)(tx, sender, recipients.rows)
+    reply_to: str = said("reply_to", "")
+    root = _thread_root(tx, said("thread") or reply_to)
+    result = deliver(
+        tx, sender, draft, recipients, group=said("group") or recipients.group, thread=root, reply_to=reply_to, id=id
+    )
+    if asks_human:
+        from . import escalation
+
+        result["escalation"] = escalation.asked(tx, sender, draft, result)
+    if notes:
+        result["notes"] = notes
+    if key:
+        idempotency.remember(tx, sender, key, args, result)
+    return result
+
+
+def with_person(to: Sequence[str]) -> list[str]:
+    """Whoever else is asked, a question for a human goes to the person."""
+    return [*to, *([] if any(names.key(each) == names.PERSON for each in to) else [names.PERSON])]
+
+
+def route(tx: Tx, sender: Row, draft: mail.Draft, recipients: Recipients) -> list[str]:
+    """What the team's routes say against it, for the sender to know; refused where they are enforced."""
+    if not tx.settings.says_any(_ROUTES):
+        return []
+    from . import features  # few teams have any
+
+    return features.routed(tx, sender, draft, recipients.rows)
 
 
 def _draft(
@@ -314,17 +372,29 @@ def log_facts(
 
 def _spend(tx: Tx, sender: Row, to: Sequence[Row]) -> None:
     """What the team's budget and the session's allow; the message is counted with the heartbeat, in one statement."""
+    if _may_spend(tx, sender, to):
+        tx.run("beat_sent", session=sender["session"], count=1)
+        tx.keep_held()
+
+
+def spend_unseen(tx: Tx, sender: Row, to: Sequence[Row]) -> None:
+    """The same for words that prove no session: they count, and keep nobody alive."""
+    if _may_spend(tx, sender, to):
+        tx.run("count_sent", session=sender["session"], count=1)
+
+
+def _may_spend(tx: Tx, sender: Row, to: Sequence[Row]) -> bool:
+    """Whether there is a session to count it for; refused if a limit is reached."""
     if tx.is_limited():
         from . import limits  # most teams limit nothing
 
         limits.allow_send(tx, sender, to)
     if sender["session"] is None or sender["ended_at"] is not None:
-        return
+        return False
     refusal = mail.budget_refusal(sender["coordination"], sender["sent"], 1)
     if refusal:
         raise refusal
-    tx.run("beat_sent", session=sender["session"], count=1)
-    tx.keep_held()
+    return True
 
 
 def _thread_root(tx: Tx, reference: str) -> str:
@@ -360,7 +430,9 @@ def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:
     return [name for name in people if name != sender["name"]] or [original["sender_name"]]
 
 
-def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool) -> None:
+def mark_answered(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool = True) -> None:
+    """In the sender's own mailbox the original is read and answered."""
+
     def note(stage: str, detail: str = "") -> None:
         tx.run(
             "add_receipt", message=original["n"], agent=sender["id"], seq=result["seq"], at=tx.wall, stage=stage,
@@ -373,8 +445,14 @@ def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mar
         note("seen")
     if tx.run("delivery_answered", agent=sender["id"], message=original["n"]):
         note("answered", result["id"])
+
+
+def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool) -> None:
+    mark_answered(tx, sender, original, result, mark_read)
     if original["type"] != mail.Type.ESCALATION or original["sender"] == sender["id"]:
         return  # its author's second thought is not an answer
+    if original["label"] == mail.ASK_HUMAN and not sender["is_human"]:
+        return  # others may say what they think; the question is for a human
     if tx.run("close_escalation", message=original["id"], answer=result["id"]):
         escalation = tx.one("escalation_of", message=original["id"])
         assert escalation is not None

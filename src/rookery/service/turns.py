@@ -178,11 +178,14 @@ def _looked_at(tx: Tx, me: Row, after: int) -> int:
     return row["n"] or after if row else after
 
 
-def summed(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
-    """The most urgent with their text, as many as there is room for; the others are counted."""
+def summed(tx: Tx, me: Row, waiting: Waiting, limit: int, file: str = "") -> dict[str, Any]:
+    """The most urgent with their text, as many as there is room for; the others are counted. `file`: where all of a
+    message would lie, with {id} in it."""
     if not waiting.rows:
         return {}
     cut = [_card(tx, row) for row in waiting.rows[:SHOWN]]
+    if file:
+        cut = [card | {"file": file.replace("{id}", card["id"])} for card in cut]
     counts: dict[str, int] = {}
     for row in waiting.rows:
         level = mail.Priority(row["priority"]).name.lower()
@@ -192,7 +195,7 @@ def summed(tx: Tx, me: Row, waiting: Waiting, limit: int) -> dict[str, Any]:
 
 
 def _card(tx: Tx, row: Row) -> dict[str, Any]:
-    return cards.card(tx, row["n"], row) | {"priority": row["priority"]}
+    return cards.with_perspectives(tx, cards.card(tx, row["n"], row)) | {"priority": row["priority"]}
 
 
 def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:

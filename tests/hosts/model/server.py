@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -90,9 +91,10 @@ class Turn(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Connection", "close")  # the end of the connection is the end of the answer
-        self.end_headers()
-        for frame in frames:
-            self.wfile.write(frame)
+        with suppress(ConnectionError):  # the program was interrupted, and no longer wants to know
+            self.end_headers()
+            for frame in frames:
+                self.wfile.write(frame)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing on standard error: the log is the place."""

@@ -62,9 +62,9 @@ class Reply(NamedTuple):
 
 def terminal_of(environ: Mapping[str, str]) -> dict[str, str] | None:
     """The terminal that a command's program is shown in, where that is a pane of tmux."""
-    if "TMUX" not in environ:
+    if "TMUX_PANE" not in environ:
         return None
-    from rookery.runtime import tmux
+    from rookery.runtime import tmux  # few commands need it
 
     return tmux.address_of(environ)
 

@@ -3,9 +3,10 @@
 import os
 
 from rookery.core import errors
+from rookery.core.screen import Patterns
 from rookery.hosts import written as writing
 from rookery.hosts.profile import Profile
-from rookery.runtime import files
+from rookery.runtime import files, places
 
 from .call import Desk
 
@@ -18,14 +19,24 @@ def written(desk: Desk, name: str) -> dict[str, Profile]:
         writing.check_name(name)
     except errors.BadInput:
         return {}
-    for folder in _folders(desk):
-        path = os.path.join(folder, f"{name}.toml")
-        if os.path.lexists(path):
-            return {name: writing.parse(files.read_limited(path, LIMIT), path, name)}
-    return {}
+    path = _path(desk.house.places, name)
+    return {name: writing.parse(files.read_limited(path, LIMIT), path, name)} if path else {}
 
 
-def _folders(desk: Desk) -> list[str]:
-    where = desk.house.places
+def screen(where: places.Places, name: str) -> Patterns | None:
+    """How that program's terminal is read, if someone described it."""
+    try:
+        path = _path(where, writing.check_name(name))
+        return writing.screen(files.read_limited(path, LIMIT), path, name) if path else None
+    except errors.BadInput:
+        return None
+
+
+def _path(where: places.Places, name: str) -> str:
+    found = (os.path.join(folder, f"{name}.toml") for folder in _folders(where))
+    return next((path for path in found if os.path.lexists(path)), "")
+
+
+def _folders(where: places.Places) -> list[str]:
     own = [os.path.join(os.path.dirname(where.user_file), "hosts")] if where.user_file else []
     return [os.path.join(where.root, ".rook", "hosts"), *own]

@@ -111,6 +111,11 @@ COMMANDS = (
     Command("dead show", "mail"),
     Command("dead resend", "mail"),
     Command("dead drop", "mail"),
+    Command("lenses", "mail"),
+    Command("maildrop", "mail", "special_maildrop.run", "Take in messages that were written as files", (
+        Extra(("--follow",), "go on as files arrive, where no daemon does"),
+        Extra(("--folder",), "this folder instead of the workspace's own", metavar="DIR", repeats=True),
+    )),
     Command("team show", "tasks"),
     Command("team set", "tasks", "special_team.define", extras=(
         Extra(("--file",), "a team.json; options are written over it", metavar="FILE"),

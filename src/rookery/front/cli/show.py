@@ -168,6 +168,7 @@ def _sent(result: dict[str, Any]) -> RenderableType:
         lines.append(say("  to ", (each["name"], "cyan"), f"{chosen}: {each['state']}, {each['how']}"))
     if len(result["recipients"]) > 20:
         lines.append(say((f"  and {len(result['recipients']) - 20} more", "dim")))
+    lines += [say((f"  {one_line(note, 300)}", "yellow")) for note in result.get("notes", ())]
     return Group(*lines)
 
 
@@ -206,6 +207,9 @@ def message(m: dict[str, Any]) -> RenderableType:
         known = ", ".join(f"{k} {one_line(str(v), 60)}" for k, v in m["first_contact"].items())
         parts.append(Text(f"first mail from {m['from']}: {known}", "italic dim"))
     parts.append(Padding(Text(plain(m["body"]) or "(no text)"), (1, 2)))
+    for lens in m.get("lenses") or ():
+        written = plain(lens["text"]).strip() or "(not known here)"
+        parts += [Text(f"perspective to take: {one_line(lens['name'], 60)}", "bold"), Padding(Text(written), (0, 4))]
     for title in ("tags", "attachments"):
         if m[title]:
             parts.append(say((f"{title}: ", "dim"), ", ".join(one_line(str(x), 80) for x in m[title])))
@@ -227,11 +231,21 @@ def _read(result: dict[str, Any]) -> RenderableType:
 
 
 def _steps(result: dict[str, Any]) -> RenderableType:
-    lines = [
-        say((m["id"], "bold"), " ", (m["state"], STATE[m["state"]]), "" if m["changed"] else " (already)")
-        for m in result["messages"]
-    ]
+    lines = [say((m["id"], "bold"), " ", (m["state"], STATE[m["state"]]), _after_step(m)) for m in result["messages"]]
     return Group(*lines) if lines else Text("Nothing to do.", "dim")
+
+
+def _after_step(m: dict[str, Any]) -> str:
+    if not m["changed"]:
+        return " (already)"
+    return f"; {m['next']} is round {m['round']} of {m['of']}" if m.get("next") else ""
+
+
+def _lenses(result: dict[str, Any]) -> RenderableType:
+    table = new_table("name", "what it is", "where")
+    for each in result["lenses"]:
+        table.add_row(Text(each["name"], "bold"), one_line(each["title"], 60), one_line(each["source"], 100))
+    return table
 
 
 def _thread(result: dict[str, Any]) -> RenderableType:
@@ -427,7 +441,7 @@ SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "join": _join, "leave": _leave, "rename": _rename, "who": _who, "whois": _whois, "status": _whois,
     "send": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent, "inbox": _inbox,
     "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
-    "escalations": _escalations, "feed": _feed, "events": _feed, "health": _health, "stats": _stats,
+    "escalations": _escalations, "lenses": _lenses, "feed": _feed, "events": _feed, "health": _health, "stats": _stats,
     "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
     "export.audit": _export_audit,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from rookery.client.port import Client
 from rookery.core import errors, names, times
 from rookery.core import feed as words
 from rookery.core.caller import Caller
+from rookery.hosts import known
 from rookery.runtime import files, git, places, process
 
 from .call import Desk, Reply, terminal_of
@@ -27,7 +28,8 @@ def join(desk: Desk, read: dict[str, Any]) -> Reply:
     read["name"] = (said or [desk.call.environ.get("ROOK_AGENT")])[0]
     bound = process.binding(desk.chain)
     args = typed(desk, "join", read) | {"branch": git.branch(desk.call.cwd) or "", "resume": True}
-    args["terminal"] = terminal_of(desk.call.environ)
+    if args["program"] in known.TITLES:  # into any other nobody types: a shell would run what it is given
+        args["terminal"] = terminal_of(desk.call.environ)
     args.setdefault("program", next((name for identity, name, _ in desk.chain if identity == bound), ""))
     caller = desk.house.caller(None, process=tuple(bound) if bound else None)
     return answer(desk, "join", desk.house.client.call("join", args, caller))

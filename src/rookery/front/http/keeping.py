@@ -2,20 +2,20 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any
 
-from rookery.config import Settings
 from rookery.core import names
 from rookery.core.caller import Caller
 from rookery.core.delivery import Channel
-from rookery.core.ports import Terminal
-from rookery.core.screen import Patterns, Rules
+from rookery.core.ports import Pace, Terminal
+from rookery.core.screen import Patterns, rules
+from rookery.front.cli import own_hosts
 from rookery.hosts import known, screens
-from rookery.keeper import calling, reaching, terminals
+from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
-from rookery.runtime import posting, process, tmux
+from rookery.runtime import places, posting, process, tmux
 from rookery.store import faults
 
 from .daemon import Daemon
@@ -45,13 +45,16 @@ class Verbs:
 def courier(daemon: Daemon) -> Courier:
     house = daemon.house
     me = process.identify(os.getpid())
+    verbs, pace = Verbs(daemon), RealPace()
+    written = letters.Letters(verbs, house.places.home, _screens(house.places))
+    witness = proof.Witness(verbs, written, pace, house.settings["delivery.proof_s"])
     return Courier(
-        Verbs(daemon), house.bell, _hands(daemon), owner=f"{house.host}:{me.pid}:{me.started}" if me else house.host,
-        poll_s=daemon.poll_s, reached=faults.reach,
+        verbs, house.bell, _hands(daemon, pace), owner=f"{house.host}:{me.pid}:{me.started}" if me else house.host,
+        poll_s=daemon.poll_s, files=written, proof=witness.look, reached=faults.reach,
     )  # fmt: skip
 
 
-def _hands(daemon: Daemon) -> Mapping[str, Hand]:
+def _hands(daemon: Daemon, pace: Pace) -> Mapping[str, Hand]:
     house = daemon.house
     secret = house.settings["delivery.secret_file"] or os.path.join(house.places.home, SECRET)
     caller = calling.Caller(
@@ -63,7 +66,7 @@ def _hands(daemon: Daemon) -> Mapping[str, Hand]:
     )
     return {
         Channel.QUEUE: reacher.queue, Channel.RESUME: reacher.resume,
-        Channel.TERMINAL: terminals.Hand(_pane, _screen_of, _rules(house.settings), RealPace()).put,
+        Channel.TERMINAL: terminals.Hand(_pane, _screens(house.places), rules(house.settings), pace).put,
         Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify,
     }  # fmt: skip
 
@@ -80,10 +83,6 @@ def _pane(address: Mapping[str, Any], pid: int | None, started: str) -> Terminal
     return tmux.Pane(address, process.Process(pid, started) if pid else None)
 
 
-def _screen_of(program: str) -> Patterns | None:
-    """Of agent programs only. A shell would run what it is given."""
-    return screens.of(program) if program in known.TITLES else None
-
-
-def _rules(settings: Settings) -> Rules:
-    return Rules()
+def _screens(where: places.Places) -> Callable[[str], Patterns | None]:
+    """Of agent programs only, ours and those that someone described. A shell would run what it is given."""
+    return lambda program: screens.of(program) if program in known.TITLES else own_hosts.screen(where, program)

@@ -12,9 +12,12 @@ from typing import Any
 import uvicorn
 
 from rookery import app
+from rookery.client.queued import TeamOfQueue
 from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.front.cli.resident import FastDoor
+from rookery.front.maildrop import watching
+from rookery.front.maildrop.watching import Follower
 from rookery.runtime import doorway, files, instance, logs, places
 from rookery.version import VERSION
 
@@ -118,9 +121,11 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
     chores = [asyncio.create_task(_sweep(daemon)), asyncio.create_task(keeping.courier(daemon).run())]
+    maildrop = _maildrop(daemon)
     try:
         await server.serve(sockets=[listener])
     finally:
+        await asyncio.to_thread(maildrop.close)
         await fast.close(GRACE_S)
         await mcp.closed()
         for chore in chores:
@@ -134,6 +139,21 @@ def _fast_door(daemon: Daemon) -> FastDoor:
     whole = not daemon.only_team and house.places.store == os.path.join(house.places.home, places.DATABASE)
     listener = doorway.opened(house.places.home) if whole else None
     return FastDoor(listener, house, app.open_guests(house, daemon.queue), daemon.numbers)
+
+
+def _maildrop(daemon: Daemon) -> Follower:
+    """Messages that are written as files in this daemon's own workspace; in a thread of its own, for it reads disks."""
+    house = daemon.house
+    try:
+        places = watching.folders(house.settings, house.places.root, house.places.repo_file)
+    except errors.StoreUnusable as error:
+        log.warning("maildrop: %s", error)
+        places = []
+    client = TeamOfQueue(daemon.queue, daemon.team)
+    boxes = watching.boxes(client, house.caller(names.SYSTEM), house.settings, places)
+    follower = Follower(boxes, house.settings["maildrop.poll_s"], watching.logged)
+    follower.start()
+    return follower
 
 
 CHORES = (("sweep", "sweep"), ("settle", "leases"), ("chase", "unanswered"))  # verbs, and what `due` calls for them

@@ -33,6 +33,9 @@ class Job(TypedDict):
     phase: str
     gate: str
     waiting: int
+    transcript: str
+    clear: bool
+    interrupt: bool
 
 
 class Jobs(TypedDict):
@@ -52,6 +55,17 @@ class Text(TypedDict):
     shown: Words
     upto: int
     count: int
+    files: Words
+
+
+class Letter(TypedDict):
+    id: str
+    text: str
+
+
+class Seen(TypedDict):
+    agent: str
+    seen: Words
 
 
 class Owned(TypedDict):
@@ -127,6 +141,7 @@ class Dropped(TypedDict):
 RESULTS: Mapping[str, Any] = {
     "delivery.due": Jobs, "delivery.phase": Phase, "delivery.offer": Text, "delivery.own": Owned,
     "delivery.leave": Left, "delivery.teams": Teams, "delivery.done": Handed, "delivery.failed": Failed,
-    "delivery.ways": Ways, "wake": Woken, "dead": Dead, "dead.show": DeadShown, "dead.resend": Resent,
+    "delivery.ways": Ways, "delivery.letter": Letter, "delivery.seen": Seen,
+    "wake": Woken, "dead": Dead, "dead.show": DeadShown, "dead.resend": Resent,
     "dead.drop": Dropped, "chase": Chased,
 }  # fmt: skip

@@ -88,8 +88,14 @@ _Heading = TypedDict("_Heading", {
 })  # fmt: skip
 
 
+class Lens(TypedDict):
+    name: str
+    text: str
+
+
 class Message(_Heading):
     body: str
+    lenses: NotRequired[list[Lens]]
 
 
 class Hit(_Heading):
@@ -110,7 +116,8 @@ class Recipient(TypedDict):
 
 Sent = TypedDict("Sent", {
     "id": str, "seq": int, "thread": str, "status": str, "from": str, "recipients": list[Recipient],
-    "replayed": NotRequired[bool], "closed": NotRequired[str],
+    "replayed": NotRequired[bool], "closed": NotRequired[str], "escalation": NotRequired[str],
+    "notes": NotRequired[Words],
 })  # fmt: skip
 
 
@@ -119,7 +126,6 @@ class SentApart(TypedDict):
 
 
 class Escalated(Sent):
-    escalation: str
     level: str
     to: str
 
@@ -152,6 +158,19 @@ class Step(TypedDict):
     id: str
     state: mail.State
     changed: bool
+    next: NotRequired[str]
+    round: NotRequired[int]
+    of: NotRequired[int]
+
+
+class KnownLens(TypedDict):
+    name: str
+    title: str
+    source: str
+
+
+class KnownLenses(TypedDict):
+    lenses: list[KnownLens]
 
 
 class Steps(TypedDict):
@@ -212,6 +231,7 @@ class Imported(TypedDict):
 RESULTS: Mapping[str, Any] = {
     "join": Joined, "leave": Left, "rename": Renamed, "status": Agent, "heartbeat": Beat, "activity": Activity,
     "who": Agents, "whois": Known,
+    "drop": Sent, "lenses": KnownLenses,
     "send": Sent, "broadcast": Sent | SentApart, "reply": Sent, "handoff": Sent, "escalate": Escalated,
     "escalations": Escalations, "inbox": Inbox, "read": Message, "ack": Steps, "archive": Steps,
     "thread": Conversation, "receipts": Receipts, "pending": Pending, "context": Context, "search": Hits,

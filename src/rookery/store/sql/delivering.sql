@@ -5,6 +5,7 @@
 -- inbox is short, later what came since is.
 SELECT a.id, a.name, a.is_human, a.session, a.left_at, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at,
        coalesce(t.host, '') AS program, coalesce(s.program, '') AS ran,
+       coalesce(t.transcript, '') AS transcript,
        coalesce(t.phase, '') AS phase, coalesce(t.phase_at, 0) AS phase_at,
        coalesce(t.gate, '') AS gate, coalesce(t.handed_to, 0) AS handed_to
 FROM (SELECT DISTINCT agent FROM endpoints WHERE team = :team AND (:agent = 0 OR agent = :agent)) AS e

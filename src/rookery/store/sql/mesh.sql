@@ -108,6 +108,10 @@ WHERE team = :team AND id = :session AND ended_at IS NULL;
 UPDATE sessions SET heartbeat_at = :now, activity_at = :now, stuck_told = 0, sent = sent + :count
 WHERE team = :team AND id = :session AND ended_at IS NULL;
 
+-- name: count_sent
+-- The message counts, and nothing else: who sent it is not known to live.
+UPDATE sessions SET sent = sent + :count WHERE team = :team AND id = :session AND ended_at IS NULL;
+
 -- name: heartbeat
 -- Presence only: a machine's tick is not the agent's activity.
 UPDATE sessions SET heartbeat_at = :now WHERE team = :team AND id = :session AND ended_at IS NULL;

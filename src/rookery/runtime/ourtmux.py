@@ -1,0 +1,69 @@
+"""Terminals that Rookery starts: in a tmux server of its own, on a socket in its home, apart from the user's.
+
+    <home>/run/tmux    the socket; the server comes with its first window and goes with its last
+
+Always: only what was started here is ever ended, one window at a time, by the id that tmux gave it (H14, H16). There is
+no call that ends a server.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from rookery.core.errors import BadInput, NotYours, Refused, UnknownName
+from rookery.core.record import NamedTuple
+from rookery.door import PATH_LIMIT
+from rookery.runtime import places, process, tmux
+
+NAME = "tmux"
+SIZE = (200, 50)
+GIVEN = "#{pid} #{pane_id} #{pane_pid}"
+# What a program needs to run at all; everything else is given to each window by itself.
+KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
+
+
+class Window(NamedTuple):
+    address: dict[str, str]
+    process: process.Process  # the first in it
+
+
+def place(home: str) -> str:
+    socket = os.path.join(home, "run", NAME)
+    if len(os.fsencode(socket)) > PATH_LIMIT:
+        raise BadInput(
+            f"{socket} is too long for a socket: {len(os.fsencode(socket))} bytes, and {PATH_LIMIT} are the most.",
+            "Set ROOK_HOME to a shorter path.",
+            code="PATH_TOO_LONG",
+        )
+    return socket
+
+
+def new_window(
+    home: str, argv: Sequence[str], *, cwd: str, environ: Mapping[str, str], size: tuple[int, int] = SIZE
+) -> Window:
+    """Run a program in a terminal of its own. Its words are passed on as they are; no shell reads them.
+
+    Known weakness: the variables are words of a command for a moment, and so other users of the machine can see them.
+    """
+    socket = place(home)
+    places.private_folder(os.path.dirname(socket))
+    kind = ["new-session", "-d", "-P", "-F", GIVEN, "-x", str(size[0]), "-y", str(size[1]), "-c", cwd]
+    given = [word for name, value in environ.items() for word in ("-e", f"{name}={value}")]
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    # One word alone would be given to a shell; `env` takes it as it is.
+    said = tmux.run(socket, ["-f", os.devnull, *kind, *given, "--", "env", *argv], environ=kept)
+    numbers = said.out.split()
+    if said.code or len(numbers) != 3:
+        raise Refused(f"No terminal could be opened: {said.err.strip()}.", "Is tmux installed?", code="NO_TERMINAL")
+    where, first = tmux.address(socket, int(numbers[0]), numbers[1]), process.identify(int(numbers[2]))
+    if where is None or first is None:
+        raise Refused(f"{argv[0]} ended as soon as it was started.", "Run it by hand to see why.", code="NOT_STARTED")
+    return Window(where, first)
+
+
+def end(home: str, address: Mapping[str, str]) -> None:
+    """End what runs in one of our windows, and close it. Any other is refused, whatever the address says."""
+    if address.get("socket") != place(home) or not tmux.is_pane(address.get("pane", "")):
+        raise NotYours("That terminal was not started by Rookery.", "Close it where it was opened.")
+    if not tmux.is_there(address):
+        raise UnknownName(f"There is no terminal {address['pane']} any more.", code="NO_TERMINAL")
+    tmux.run(address["socket"], ["kill-pane", "-t", address["pane"]])

@@ -1,0 +1,121 @@
+"""What a message may ask for besides being read, and what a team's routes say to it. Loaded by the few that need it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rookery.core import errors, extras, mail, names, routes, text
+from rookery.core import lenses as known_lenses
+from rookery.core.record import NamedTuple
+from rookery.store.port import Row
+
+from . import post
+from .recipients import Recipients
+from .tx import Tx
+
+
+class Asked(NamedTuple):
+    context: dict[str, Any] | None
+    notes: list[str]  # for the sender
+
+
+def asked(
+    tx: Tx, context: Mapping[str, Any] | None, type: str, lens: Sequence[str], clear_before: bool, rounds: int,
+    status: str, interrupt: bool = False,
+) -> Asked:  # fmt: skip
+    """The context with what was asked for, checked; and what its sender should know about it."""
+    for name in lens:
+        _check_lens(tx, name)
+    extras.check_lens_count(lens)
+    made = extras.written(
+        context, type=type.strip().lower(), lens=lens, clear=clear_before, count=rounds,
+        most=tx.settings["mail.rounds_max"], status=status, interrupt=interrupt,
+    )  # fmt: skip
+    off = clear_before and not tx.settings["clear_before"]
+    notes = ["Its reader is not cleared before: clear_before is off; that it was asked for is recorded."] if off else []
+    if interrupt and not tx.settings["delivery.interrupt"]:
+        notes.append("Its reader is not interrupted: delivery.interrupt is off; that it was asked for is recorded.")
+    return Asked(None if made is None else dict(made), notes)
+
+
+# -- lenses ----------------------------------------------------------------------------------------------------------
+
+
+def lenses(tx: Tx) -> dict[str, Any]:
+    return {
+        "lenses": [
+            {"name": name, "title": known_lenses.title(written), "source": source}
+            for name, written, source in tx.world.directory.lenses()
+        ]
+    }
+
+
+def _check_lens(tx: Tx, name: str) -> None:
+    if tx.world.directory.lens(name) is not None:
+        return
+    known = [each for each, _, _ in tx.world.directory.lenses()]
+    hint = names.did_you_mean(name, known) or f"Known: {', '.join(known)}. Others go to .rook/lenses/NAME.md."
+    raise errors.UnknownName(f"No lens {text.quoted(name, 40)}.", hint, code="UNKNOWN_LENS")
+
+
+def perspectives(tx: Tx, card: Mapping[str, Any]) -> dict[str, Any]:
+    """A message's lenses with their text as it is now; nothing for a message without."""
+    wanted = extras.lenses(card["context"])
+    if not wanted:
+        return {}
+    return {"lenses": [{"name": name, "text": tx.world.directory.lens(name) or ""} for name in wanted]}
+
+
+# -- routes ----------------------------------------------------------------------------------------------------------
+
+
+def routed(tx: Tx, sender: Row, draft: mail.Draft, recipients: Sequence[Row]) -> list[str]:
+    rule = tx.settings["routing"]
+    if rule == "off":
+        return []
+    types = [draft.type.value, *([draft.label] if draft.label else [])]
+    status = extras.status(json.loads(draft.context)) if '"status"' in draft.context else ""
+    verdict = routes.judge(
+        routes.parse(tx.settings["routes"]), _party(sender), [_party(row) for row in recipients], types, status
+    )
+    if not verdict.refused:
+        return []
+    if rule == "enforce":
+        raise routes.refusal(verdict, sender["name"], types[-1])
+    said = routes.told(verdict, sender["name"], types[-1])
+    tx.event(
+        "route.warned", sender["name"], target=", ".join(verdict.refused), preview=draft.subject,
+        routes=list(verdict.bound_by), type=types[-1], status=status,
+    )  # fmt: skip
+    return [f"{said} It was sent all the same (routing = warn)."]
+
+
+def _party(row: Row) -> routes.Party:
+    return routes.Party(row["name"], row["role"] or "", row["program"] or "")
+
+
+# -- rounds ----------------------------------------------------------------------------------------------------------
+
+
+def next_round(tx: Tx, me: Row, message: Row) -> dict[str, Any]:
+    """After a round was completed: the same words again in the same conversation, to the one who completed it.
+
+    What was decided about the message already (who may send it, what it costs) is not asked again; how often it comes
+    is bounded by what was sent and by the setting, whichever is less.
+    """
+    context = extras.next_round(json.loads(message["context"]), tx.settings["mail.rounds_max"])
+    over = message["expires_at"] is not None and message["expires_at"] <= tx.now
+    sender = tx.one("agent_by_id", id=message["sender"])
+    if context is None or over or sender is None:
+        return {}
+    draft = mail.Draft(
+        type=mail.Type(message["type"]), label=message["label"], priority=mail.Priority(message["priority"]),
+        subject=message["subject"], body=message["body"], payload=message["payload"],
+        context=mail.as_json(context, "the context"), attachments=message["attachments"], tags=message["tags"],
+        expires_at=message["expires_at"], asks=bool(message["asks"]),
+    )  # fmt: skip
+    made = post.deliver(
+        tx, sender, draft, Recipients([me], me["name"], "", {}), group=message["grp"], thread=message["thread"],
+        reply_to=message["id"],
+    )  # fmt: skip
+    return {"next": made["id"], **context["rounds"]}
