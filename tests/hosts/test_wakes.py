@@ -163,6 +163,32 @@ def test_a_dialog_is_told_of_and_nothing_is_handed_over_while_it_is_open(crew: C
         assert (tui.unmet, handed(crew, "Later")) == ([], ["hook:after"]), "the turn went on: its hooks brought it"
 
 
+# --- OpenCode and pi ---
+
+
+@pytest.mark.parametrize("host", ["opencode", "pi"])
+def test_an_idle_program_is_woken_through_its_plugin(crew: Crew, host: str) -> None:
+    wren = member(crew, host)
+    moves = [say("First."), expect("| The parser is yours."), say("So it is."), say("And the lexer.")]
+    with wren.at_terminal(moves) as tui:
+        tui.shows(IDLE[host])
+        tui.asks("Go.", lambda: bool(tui.asked))
+        tui.shows("First.")
+        rests(crew)
+        tui.types("half a tho")
+        tui.shows("half a tho")
+        sent(crew, "Parser", "The parser is yours.")
+        tui.shows("So it is.")
+        tui.shows("half a tho")
+        rests(crew)
+        for number in range(20):
+            sent(crew, f"note {number}", f"Text number {number}.")
+        tui.shows("And the lexer.")
+        rests(crew)
+        assert (tui.unmet, handed(crew, "Parser")) == ([], ["door:idle"])
+        assert (told(tui, "| The parser is yours.")[-1], told(tui, "20 messages wait")[-1]) == (1, 1)
+
+
 # --- Codex ---
 
 
