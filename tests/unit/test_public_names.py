@@ -36,7 +36,8 @@ VERBS = words("""
     hold.look hold.take hold.renew
     turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.phase turn.wait
     turn.idle turn.heard
-    delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave delivery.teams delivery.done delivery.failed
+    delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave
+    delivery.teams delivery.done delivery.failed
     delivery.ways wake dead dead.show dead.resend dead.drop
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices

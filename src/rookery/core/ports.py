@@ -96,6 +96,14 @@ class Terminal(Protocol):
 
     async def unlock(self) -> None: ...
 
+    async def left(self) -> str:
+        """What was pasted here last and never seen to be submitted, by whoever held the lock then; "" if nothing."""
+        ...
+
+    async def forget(self) -> None:
+        """What was pasted last was submitted, or is not ours any more."""
+        ...
+
 
 # What each key sends.
 KEYS = {

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from rookery.core.ports import Pace, Screen, Spot, Terminal
 from rookery.core.record import NamedTuple
-from rookery.core.screen import Patterns, Rules, State, View, Watch, is_ours, read, ruling, seen, traces
+from rookery.core.screen import Patterns, Rules, State, View, Watch, is_left, is_ours, read, ruling, seen, traces
 from rookery.core.text import plain
 
 GONE, BUSY, USER_TYPING, BLOCKED, FAILED = "session-not-found", "busy", "user-typing", "blocked", "injection-failed"
@@ -53,6 +53,7 @@ class _Typing:
         self._phase = phase
         self._ends = pace.now() + rules.cap_s
         self._answered: set[str] = set()
+        self._left = ""  # what someone before us pasted, and did not live to submit
 
     async def put(self, compose: Compose, interrupt: bool, clear_first: bool) -> Outcome:
         while not await self._terminal.lock():
@@ -69,6 +70,8 @@ class _Typing:
     async def _put(self, compose: Compose, interrupt: bool, clear_first: bool) -> Outcome:
         while (not_yet := await self._ready(interrupt)) is None:
             interrupt = False
+            if self._left:
+                return await self._finish(compose)
             if clear_first and self._patterns.clear:
                 outcome = await self._submit(self._patterns.clear, leaves_trace=False)
                 clear_first = outcome is None
@@ -98,7 +101,7 @@ class _Typing:
                 return Outcome(False, GONE)
             watch = seen(watch, self._patterns, screen, self._pace.now())
             now = ruling(watch, await self._told(), self._rules, self._pace.now())
-            if not now.reason:
+            if not now.reason or (now.reason == USER_TYPING and await self._is_left(watch)):
                 return None
             if (now.settled and not await self._answer(watch.view.gate)) or self._late():
                 return Outcome(False, now.reason, now.detail)
@@ -106,6 +109,26 @@ class _Typing:
                 interrupt = False
                 await self._press(self._patterns.interrupt)
             await self._pace.sleep(self._rules.poll_s)
+
+    async def _is_left(self, watch: Watch) -> bool:
+        """Does the line hold, untouched for a while, just what another process of ours pasted and did not submit?"""
+        still = self._pace.now() - watch.since >= max(self._rules.stable_s, self._rules.quiet_s)
+        if not still or watch.view.state is not State.READY or watch.read_back or watch.elsewhere:
+            return False
+        left = await self._terminal.left()
+        self._left = left if left and is_left(self._patterns, watch.view.typed, left) else ""
+        return bool(self._left)
+
+    async def _finish(self, compose: Compose) -> Outcome:
+        """Submit what was left; it is what we were asked for, unless more has come since."""
+        left, self._left = self._left, ""
+        same = plain(await compose(), keep_newlines=self._patterns.multiline).strip() == left
+        outcome = await self._enter(left, leaves_trace=True)
+        return (
+            Outcome(False, BUSY, "what another process left in its line went first")
+            if outcome.done and not same
+            else outcome
+        )
 
     async def _told(self) -> str:
         return await self._phase() if self._phase else ""
@@ -128,6 +151,15 @@ class _Typing:
         if unsafe or not await self._terminal.paste(text, (before.column, before.row)):
             return None
         await self._pace.sleep(self._rules.pause_s)
+        return await self._enter(text, leaves_trace)
+
+    async def _enter(self, text: str, leaves_trace: bool) -> Outcome:
+        outcome = await self._entered(text, leaves_trace)
+        if outcome.done or outcome.reason == USER_TYPING:
+            await self._terminal.forget()
+        return outcome
+
+    async def _entered(self, text: str, leaves_trace: bool) -> Outcome:
         screen, failed = await self._shown(text)
         if failed:
             return failed

@@ -22,6 +22,8 @@ from rookery.runtime import process
 KIND = "tmux"
 PROGRAM = "tmux"
 LOCK = "@rook_injector"
+LEFT = "@rook_left"  # what was pasted and not yet seen to be submitted
+LEFT_LIMIT, TEXT_LIMIT = 8_000, 1 << 20  # characters of it as a word, and as a text
 ANSWER_S = 5.0  # of a server that answers within milliseconds
 KEY_NAMES = {"enter": "Enter", "escape": "Escape", "tab": "Tab", "space": "Space", "up": "Up", "down": "Down",
              "ctrl-c": "C-c", "ctrl-u": "C-u"}  # fmt: skip
@@ -133,6 +135,12 @@ class Pane:
     async def unlock(self) -> None:
         await _aside(self._unlock)
 
+    async def left(self) -> str:
+        return await _aside(self._left)
+
+    async def forget(self) -> None:
+        await _aside(self._run, ["set-option", "-p", "-u", "-t", self._where["pane"], LEFT])
+
     def last_lines(self, count: int) -> list[str]:
         """What stands on the screen and before it, at most so many lines."""
         said = self._run(["capture-pane", "-p", "-S", f"-{max(count, 0)}", "-t", self._where["pane"]])
@@ -176,8 +184,9 @@ class Pane:
 
         buffer, pane = f"rook-{token_hex(8)}", self._where["pane"]
         put = ["paste-buffer", "-d", "-p", "-r", "-b", buffer, "-t", pane]
+        note = ["set-option", "-p", "-t", pane, LEFT, _packed(plain(text))]  # in one step: no paste without it
         try:
-            return self._typed(at, put, plain(text), buffer)
+            return self._typed(at, [*note, ";", *put], plain(text), buffer)
         finally:
             self._run(["delete-buffer", "-b", buffer])  # if it was not used; an error if it was
 
@@ -192,6 +201,10 @@ class Pane:
         done = f"{' '.join(deed)} ; display-message -p {DONE}"
         said = self._run([*load, "if-shell", "-F", "-t", self._where["pane"], is_so, done], text)
         return said.code == 0 and said.out.strip() == DONE
+
+    def _left(self) -> str:
+        said = self._run(["show-options", "-p", "-v", "-q", "-t", self._where["pane"], LEFT])
+        return _unpacked(said.out.strip()) if not said.code else ""
 
     # -- one injector --------------------------------------------------------------------------------------------------
 
@@ -236,6 +249,26 @@ def _is_left(held: str) -> bool:
     started, _, chance = rest.partition("/")
     whole = f"{pid}{started.replace('@', '')}".isdecimal() and chance.isalnum() and held.isascii()
     return whole and process.state(int(pid), started) == process.DEAD
+
+
+def _packed(text: str) -> str:
+    """A text as a word for the server; "-" for one that would be too long."""
+    from base64 import b64encode
+    from zlib import compress
+
+    word = b64encode(compress(text.encode())).decode()
+    return word if len(word) <= LEFT_LIMIT else "-"
+
+
+def _unpacked(word: str) -> str:
+    """Whoever can write to the server can write anything there: what is no such word, or hides a flood, is nothing."""
+    from base64 import b64decode
+    from zlib import decompressobj, error
+
+    try:
+        return decompressobj().decompress(b64decode(word, validate=True), TEXT_LIMIT).decode()
+    except (ValueError, error):
+        return ""
 
 
 async def _aside(deed: Callable[..., T], *args: Any) -> T:

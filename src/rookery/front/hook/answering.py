@@ -84,9 +84,7 @@ def _ways(desk: Desk, profile: Profile, event: Event, program: process.Process) 
     if not known:
         return None
     environ = {**process.variables(program.pid, reaching.VARIABLES), **_ours(desk.call.environ)}
-    found = reaching.address(
-        profile.name, process.command_of(program.pid), event.session, desk.call.cwd, environ
-    )
+    found = reaching.address(profile.name, process.command_of(program.pid), event.session, desk.call.cwd, environ)
     return dict.fromkeys(known, found) if found else None
 
 
