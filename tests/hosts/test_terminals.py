@@ -6,6 +6,7 @@ The programs run in tmux inside the jail; the keeper's side is the real one, `ke
 import asyncio
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -79,7 +80,7 @@ def write_down(tui: Tui, name: str) -> None:
     """As tmux captured it, with its attributes: tests/unit/test_screen.py reads it again."""
     program = tui.stage.program.name
     column, row = tui.server.ask("display-message", "-p", "-t", tui.pane, "#{cursor_x} #{cursor_y}").split()
-    captured = tui.server.ask("capture-pane", "-p", "-e", "-t", tui.pane).replace(str(tui.stage.project), "/src/nest")
+    captured = re.sub(r"/tmp/[^\s\x1b]*", "/src/nest", tui.server.ask("capture-pane", "-p", "-e", "-t", tui.pane))
     kept = {"column": int(column), "row": int(row), "captured": captured.split("\n")}
     (SEEN / program).mkdir(parents=True, exist_ok=True)
     (SEEN / program / f"{name}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=True) + "\n")
