@@ -168,6 +168,17 @@ def test_the_program_forgets_first_if_asked() -> None:
     assert terminal.submitted == ["us: /clear", f"us: {TEXT}"]
 
 
+def test_a_program_that_can_not_forget_is_not_given_a_text_that_wants_it_to() -> None:
+    async def give() -> str:
+        return TEXT
+
+    terminal = FakeTerminal()
+    never = CLAUDE._replace(name="magpie", clear="")
+    outcome = asyncio.run(put(terminal, give, never, RULES, terminal, clear_first=True))
+    assert outcome == Outcome(False, "injection-failed", "no command is known that makes magpie forget")
+    assert terminal.submitted == []
+
+
 def test_hostile_text_is_plain_before_it_is_pasted() -> None:
     terminal = FakeTerminal()
     assert typed(terminal, "one\x1b[201~\rtwo\x00\x03\n") == DONE

@@ -40,6 +40,7 @@ def of(where: Server, folder: Path) -> tuple[str, dict[str, str]]:
 def test_a_program_knows_its_pane_by_its_variables(there: Server, tmp_path: Path) -> None:
     pane, environ = of(there, tmp_path)
     found = tmux.address_of(environ)
+    assert found
     assert found == there.address(pane)
     assert tmux.is_there(found)
     pid = int(there.ask("display-message", "-p", "-t", pane, "#{pane_pid}"))
@@ -78,6 +79,26 @@ def test_no_server_no_pane_no_program_is_simply_gone(
         assert lost.last_lines(5) == [] or wrong.keys() == {"server"}
     monkeypatch.setattr(tmux, "PROGRAM", "no-such-program")
     assert asyncio.run(Pane(address).look()).dead
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"pane": "%1 ; run-shell id"},
+        {"pane": "mimic"},
+        {"pane": "%"},
+        {"socket": "s"},
+        {"server": "1"},
+        {"server": "1 #{pid}"},
+        {"server": "1,2 3"},
+        {"kind": "pty"},
+    ],
+)
+def test_an_address_that_someone_made_up_is_refused(wrong: dict[str, str]) -> None:
+    good = {"kind": "tmux", "socket": "/tmp/s", "server": "1 2@3", "pane": "%1"}
+    assert tmux.checked(good) == good
+    with pytest.raises(BadInput):
+        Pane({**good, **wrong})
 
 
 # -- what it shows ---------------------------------------------------------------------------------------------------
