@@ -67,6 +67,7 @@ GEMINI = Patterns(
         "login": Gate(r"How would you like to authenticate|Waiting for auth"),
         "permission": Gate(r"Allow execution|Apply this change\?|Do you want to proceed|Action Required"),
     },
+    folded=r"(?:\[Pasted Text: \d+ (?:lines|chars)\](?: #\d+)?\s*)+",
     clear="/clear",
 )
 OPENCODE = Patterns(
@@ -80,6 +81,7 @@ OPENCODE = Patterns(
     busy=(r"\besc (?:again to )?interrupt\b",),
     dialog=r"(?i)\benter confirm\b|⇆ select",
     gates={"permission": Gate(r"Permission required")},
+    folded=r"(?:\[Pasted ~\d+ lines\]\s*)+",
     clear="/new",
 )
 COPILOT = Patterns(
@@ -95,6 +97,7 @@ COPILOT = Patterns(
         "permission": Gate(r"Do you want to (?:run|allow|use|edit|create)"),
         "login": Gate(r"(?i)device code|/login"),
     },
+    folded=r"(?:\[Paste #\d+ - \d+ lines\]\s*)+",
     clear="/clear",
 )
 PI = Patterns(
@@ -105,6 +108,7 @@ PI = Patterns(
     indent=r"",
     busy=(r"^── [⠁-⣿] ",),
     dialog=r"(?i)↑↓ navigate|enter (?:to )?(?:select|confirm)",
+    folded=r"(?:\[paste #\d+ (?:\+\d+ lines|\d+ chars)\]\s*)+",
     clear="/new",
 )
 # A shell, or a program of lines: no busy marker is known, but while it works its prompt is not there.

@@ -56,6 +56,8 @@ class _Typing:
         self._left = ""  # what someone before us pasted, and did not live to submit
 
     async def put(self, compose: Compose, interrupt: bool, clear_first: bool) -> Outcome:
+        if clear_first and not self._patterns.clear:
+            return Outcome(False, FAILED, f"no command is known that makes {self._patterns.name} forget")
         while not await self._terminal.lock():
             if (await self._terminal.look()).dead:
                 return Outcome(False, GONE)
@@ -72,7 +74,7 @@ class _Typing:
             interrupt = False
             if self._left:
                 return await self._finish(compose)
-            if clear_first and self._patterns.clear:
+            if clear_first:
                 outcome = await self._submit(self._patterns.clear, leaves_trace=False)
                 clear_first = outcome is None
                 if outcome and not outcome.done:
@@ -195,16 +197,18 @@ class _Typing:
 
     async def _went(self, text: str, line: str, known: int) -> Outcome | None:
         """Whether the line let go of the text and the program took it; None if the line still has it."""
-        ends = self._pace.now() + self._rules.verify_s
+        began = self._pace.now()
         while True:
             screen = await self._terminal.look()
             if screen.dead:
                 return Outcome(False, GONE, "it ended before it was seen to take the text")
             view = read(self._patterns, screen)
+            # Without any input line it is about to draw another screen, and some take their time.
+            patience_s = self._rules.verify_s if view.prompt else self._rules.cap_s
             held = is_ours(self._patterns, view.typed, text)
             if not held and await self._taken(screen, view, text, line, known):
                 return Outcome(True)
-            if self._pace.now() >= ends:
+            if self._pace.now() >= began + patience_s:
                 return None if held else Outcome(False, FAILED, "the text left its line, and is nowhere to be seen")
             await self._pace.sleep(self._rules.poll_s)
 

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from rookery.core.errors import BadInput
 from rookery.core.ports import GONE, Screen, Spot
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
@@ -60,6 +61,17 @@ def address(socket: str, server_pid: int, pane: str) -> dict[str, str] | None:
     return {"kind": KIND, "socket": socket, "server": f"{server.pid} {server.started}", "pane": pane}
 
 
+def checked(where: Mapping[str, str]) -> Mapping[str, str]:
+    """An address may come from a row that others wrote; its parts become words of commands that tmux reads."""
+    pid, _, started = where.get("server", "").partition(" ")
+    numbers = (pid + started.replace("@", "")).isdecimal() and bool(pid and started)
+    if where.get("kind") != KIND or not os.path.isabs(where.get("socket", "")) or not numbers:
+        raise BadInput("That is no address of a tmux pane.", "Join again from inside tmux.", code="BAD_ADDRESS")
+    if not is_pane(where.get("pane", "")):
+        raise BadInput("That is no id of a tmux pane: it is % and a number.", "Join again.", code="BAD_ADDRESS")
+    return where
+
+
 def is_pane(pane: str) -> bool:
     return pane.isascii() and pane[:1] == "%" and pane[1:].isdecimal()
 
@@ -70,7 +82,7 @@ def is_there(where: Mapping[str, str]) -> bool:
 
 def lives_in(where: Mapping[str, str], pid: int) -> bool:
     """Is that process the first one of the pane, or below it? The variables that said so may have been inherited."""
-    state = _state(where, _asked(where))
+    state = _state(where, _asked(checked(where)))
     if state is None:
         return False
     return int(state["pane_pid"]) in (pid, *(above.pid for above, _, _ in process.ancestors(pid)))
@@ -115,7 +127,7 @@ class Pane:
     """One pane, and the agent's process in it, if that is known: then nothing is typed into what took its place."""
 
     def __init__(self, where: Mapping[str, str], agent: process.Process | None = None) -> None:
-        self._where = where
+        self._where = checked(where)
         self._agent = agent
         self._mark = ""
 
