@@ -441,7 +441,7 @@ def test_without_argv_the_name_decides() -> None:
     [
         ("/opt/codex", ["codex", "--full-auto", "do it"], ["/opt/codex"]),
         ("/usr/bin/node", ["node", "/opt/gemini.js", "-p", "x"], ["/usr/bin/node", "/opt/gemini.js"]),
-        ("/usr/bin/node", ["node", "--max-old-space-size=8", "/opt/g.js"], ["/usr/bin/node", "--max-old-space-size=8", "/opt/g.js"]),
+        ("/usr/bin/node", ["node", "--max=8", "/opt/g.js"], ["/usr/bin/node", "--max=8", "/opt/g.js"]),
         ("/usr/bin/node", ["pi"], []),
         ("/usr/bin/python3", ["python3", "relative.py"], []),
     ],
