@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rookery.core import errors
 from rookery.front.maildrop import box as boxes
@@ -393,6 +395,30 @@ def test_the_ledger_under_another_name_is_not_opened(drop: Drop) -> None:
         box = drop.another(limit=1 << 40)
         assert [each.state for each in looked(box, drop.clock)] == ["rejected"]
     assert "the ledger itself" in drop.reason("ledger.md")
+
+
+# --- anything at all --------------------------------------------------------------------------------------------------
+
+FIELDS = st.sampled_from(["to", "from", "type", "status", "msg-id", "timestamp", "subject", "priority", "reply-to",
+                          "lens", "clear-before", "self-modify", "other"])  # fmt: skip
+WORDS = ["bob", "ada", "user", "task", "high", "true", "3", "sceptic", "broadcast:all", "any:dev", "a/b", "[bob, ada]",
+         "{a: b}", "''", "x: y", "!!int 3", "\\x00", '"\\0"', '"\\ud800"']  # fmt: skip
+VALUES = st.sampled_from(WORDS) | st.text(max_size=20)
+REARS = st.sampled_from(["", "---\nspawn:\n  mesh: x\n---\n", "---\nspawn: {kind: y, lens: [a, {b: c}]}\n---\n",
+                         "---\nentity_refs: {a: b}\n---\n", "---\nspawn:\n---"])  # fmt: skip
+FRONTS = st.dictionaries(FIELDS, VALUES, max_size=13).map(
+    lambda given: "".join(f"{name}: {value}\n" for name, value in {"to": "bob", "from": "ada", **given}.items())
+)
+LETTERS = st.builds("---\n{}---\n{}\n{}".format, FRONTS, st.text(max_size=30), REARS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=LETTERS.map(lambda text: text.encode("utf-8", "surrogatepass")) | st.binary(max_size=200))
+def test_anything_at_all_is_taken_or_put_aside(drop: Drop, data: bytes) -> None:
+    """Whatever a file says, no look ends by it: the next file is taken as ever."""
+    drop.put("any.md", data)
+    assert drop.look(after_s=31).get("any.md") in ("sent", "rejected")
+    assert lying(drop.folder) == []
 
 
 # --- which folders ----------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def test_rounds(said: str, rounds: int) -> None:
         ({"to": {"a": "b"}}, {}, "neither text nor a list"),
         ({"to": ["a"] * 101}, {}, "names 101"),
         ({"type": ["task"]}, {}, "type is no text"),
-        ({"msg-id": "x" * 201}, {}, "msg-id has 201"),
+        ({"msg-id": "x" * 151}, {}, "msg-id has 151"),
         ({"clear-before": "perhaps"}, {}, "clear-before is"),
         ({"self-modify": "lots"}, {}, "self-modify is"),
         ({"self-modify": "\u0663"}, {}, "self-modify is"),

@@ -29,6 +29,7 @@ REAR = ("spawn", "entity_refs")
 SPAWN = ("mesh", "kind", "reason", "context", "lens", "priority")
 MATTER_LIMIT = 16_384  # characters of front or rear matter: nobody writes more by hand, and parsing it takes time
 WORD_LIMIT = 200
+ID_LIMIT = 150  # an idempotency key is made of it
 RECIPIENTS = 100
 REFERENCES = 100
 NOT_WHOLE, NO_FRONT = "NOT_WHOLE", "NO_FRONT_MATTER"
@@ -171,6 +172,10 @@ def _words(given: Mapping[str, Any], name: str, most: int) -> list[str]:
     return found
 
 
+def _id(front: Mapping[str, Any], name: str) -> str:
+    return _word(front, name, ID_LIMIT)
+
+
 def _lenses(front: Mapping[str, Any], name: str) -> list[str]:
     return _words(front, name, extras.LENSES)
 
@@ -188,7 +193,7 @@ def _missing(name: str) -> Any:
 
 # A field of the front matter, the verb's word for it, and how it is read.
 _FIELDS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], str], Any]]] = {
-    "type": ("type", _word), "status": ("status", _word), "priority": ("priority", _word), "msg-id": ("msg_id", _word),
+    "type": ("type", _word), "status": ("status", _word), "priority": ("priority", _word), "msg-id": ("msg_id", _id),
     "timestamp": ("written_at", _word), "reply-to": ("reply_to", _word), "lens": ("lens", _lenses),
     "clear-before": ("clear_before", _switch),
 }  # fmt: skip

@@ -17,6 +17,7 @@ from rookery import app
 from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.front.cli.call import terminal_of
+from rookery.hosts import known as hosts
 from rookery.runtime import git, process
 
 from .news import News
@@ -124,7 +125,7 @@ class LocalSeat(Seat):
     def known(self) -> Mapping[str, Any]:
         bound = process.binding(self._chain)
         program = next((name for identity, name, _ in self._chain if identity == bound), "")
-        terminal = terminal_of(self._house.environ)
+        terminal = terminal_of(self._house.environ) if program in hosts.TITLES else None
         return {"branch": git.branch(self._house.cwd) or "", "program": program, "resume": True, "terminal": terminal}
 
     async def changes(self) -> AsyncGenerator[set[str]]:
