@@ -29,6 +29,11 @@ TASKS_MORE = (
 GUARD_MORE = ("reserve.lapsed", "reserve.transfer", "slot.take", "slot.give", "slot.lapsed")
 # What was decided about the team, and what it may still use.
 TEAM = ("team.set", "budget.set", "budget.near", "budget.spent")
+# How sessions are, as whoever watches over them finds; `stuck` is one of the feed's own.
+SESSIONS = (
+    "session.died", "session.terminal-gone", "session.stopped", "session.blocked", "session.stalled", "session.well",
+    "session.attached",
+)  # fmt: skip
 
 FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
 CREW = (*TASKS, *TASKS_MORE, *PLANNING)
@@ -36,14 +41,15 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.handed", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
-    "escalation.open", "escalation.closed", "swept", "imported", "token.new", "token.revoked", "artifact",
+    "mail.expired", "mail.rerouted", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new",
+    "thread.link", "escalation.open", "escalation.closed", "swept", "imported", "token.new", "token.revoked",
+    "artifact",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM)
+    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM, *SESSIONS)
     return known if crew_events else tuple(word for word in known if word not in CREW)
 
 

@@ -5,5 +5,6 @@ It decides nothing that a verb or `core` could: it looks, asks `core` what that 
 what happened, afterwards. Nothing depends on it: whoever asks for mail gets it without a keeper.
 
     courier     the mail that waits, taken to whoever it is for, by the best way there is
+    monitor     sessions that died, are blocked, stuck or stalled, noticed and told
     typing      text put into a terminal, when and only when that is safe
 """

@@ -5,6 +5,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
 
     places      where the home, the team, the settings files and the store are; the private home and files in it
     process     who a process is (pid and start time), whether it runs, and which one a session is bound to
+    vitals      what all processes take, each with what is below it
     git         branch and top of a repository, read from its files
     folders     the members of a group, from a folder of Markdown files
     files       whole files written or not at all, read up to a limit
