@@ -10,7 +10,7 @@ from rookery.core.vitals import Action, Facts, Finding, Limits, Measure, Termina
 
 LAW = Limits(stuck_ms=900, stalled_ms=1800, blocked_ms=60, stopped_ms=60)
 NOW = 1_000_000
-LIVE = Facts(Liveness.LIVE, NOW)
+LIVE = Facts(Liveness.LIVE, NOW, cpu=0)
 
 facts = st.builds(
     Facts,
@@ -45,6 +45,7 @@ CASES = [
     (quiet(1801, owes_answer=True, phase="busy"), Finding.WELL),
     (quiet(1801, has_task=True, cpu=25), Finding.WELL),
     (quiet(1801, has_task=True, cpu=24), Finding.STALLED),
+    (quiet(1801, has_task=True, cpu=None), Finding.WELL),
     (quiet(9_999), Finding.WELL),
 ]
 

@@ -33,7 +33,7 @@ def die(stage: Stage, process: tuple[int, str]) -> None:
 def look(stage: Stage, **seen: Any) -> dict[str, str]:
     """As a keeper does: everyone is looked at, and what is news is reported."""
     found = stage.call("monitor.sessions", "system")["sessions"]
-    every = [{"session": each["session"], **seen} for each in found]
+    every = [{"session": each["session"], "cpu": 0, **seen} for each in found]
     new = stage.call("monitor.news", "system", seen=every)["sessions"]
     if not new:
         return {}
@@ -177,6 +177,17 @@ def test_processor_time_is_a_sign_of_work(stage: Stage) -> None:
     stage.clock.pass_time(HOUR)
     assert look(stage, cpu=90) == {}
     assert look(stage, cpu=1) == {"ada": "stalled"}
+
+
+def test_whoever_begins_to_watch_takes_nothing_for_silence_or_movement(stage: Stage) -> None:
+    join(stage)
+    stage.call("status", "ada", note="", task="T")
+    stage.clock.pass_time(16 * MINUTE)
+    assert look(stage, cpu=None) == {}, "what it does is not known yet"
+    assert look(stage) == {"ada": "stuck"}
+    assert look(stage, cpu=None) == {}, "another watcher: what was told still holds"
+    stage.call("activity", "ada", kind="tool")
+    assert look(stage, cpu=None) == {"ada": "well"}
 
 
 def test_a_stuck_session_that_a_sweep_told_of_is_no_second_event(stage: Stage) -> None:
@@ -421,7 +432,7 @@ def test_a_death_that_was_told_is_over_when_it_goes_on(stage: Stage) -> None:
 def test_measures_are_rows_that_change_only_when_they_do(stage: Stage) -> None:
     join(stage)
     before = stage.seq()
-    look(stage, cpu=3, memory=200_000)
+    assert look(stage, cpu=3, memory=200_000) == {}
     assert stage.seq() == before, "rows, not events"
     told = stage.call("whois", None, name="ada")
     assert (told["cpu"], told["memory"]) == (3, 200_000)

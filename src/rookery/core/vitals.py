@@ -7,8 +7,9 @@
     stuck          it has a task, and nothing was heard of it for long
     stalled        it rests for longer still, and has a task or owes an answer
 
-Silence is a hint and no more: a session that burns processor time is at work, whatever it says, and of one whose
-process can not be looked at nothing is found. The first that fits counts, from the top.
+Silence is a hint and no more: a session that burns processor time is at work, whatever it says; while that is not known
+its silence means nothing, and of one whose process can not be looked at nothing is found. The first that fits counts,
+from the top.
 """
 
 from enum import StrEnum
@@ -56,7 +57,7 @@ class Facts(NamedTuple):
     phase: str = ""  # busy, idle, blocked; "" if nobody told
     has_task: bool = False
     owes_answer: bool = False
-    cpu: int | None = None  # percent of a core, its children included
+    cpu: int | None = None  # percent of a core, its children included; None before a second look at it
 
 
 def finding(facts: Facts, now: int, limits: Limits) -> Finding:
@@ -75,7 +76,7 @@ def finding(facts: Facts, now: int, limits: Limits) -> Finding:
 
 
 def _of_silence(facts: Facts, quiet: int, limits: Limits) -> Finding:
-    if facts.cpu is not None and facts.cpu >= WORKING_PERCENT:
+    if facts.cpu is None or facts.cpu >= WORKING_PERCENT:
         return Finding.WELL
     if facts.phase != "busy" and quiet > limits.stalled_ms and (facts.has_task or facts.owes_answer):
         return Finding.STALLED

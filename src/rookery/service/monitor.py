@@ -137,6 +137,8 @@ def verdict(tx: Tx, row: Row, seen: Seen, law: vitals.Limits) -> Verdict:
     if not facts.has_task and facts.liveness is Liveness.LIVE and tx.now - moved_at > law.stalled_ms:
         facts = facts._replace(owes_answer=bool(tx.all("asking_mail", agent=row["id"], limit=1)))
     found = vitals.finding(facts, tx.now, law)
+    if seen.measure.cpu is None and not found and told in vitals.QUIET and moved_at <= row["moved_at"]:
+        found = Finding(told)  # whoever begins to watch does not know better than who did before
     returns = found is Finding.DIED and bool(seen.successor) and _may_return(tx, row, seen.successor)
     return Verdict(row, found, moved_at, told, seen, returns)
 
