@@ -94,7 +94,7 @@ class Program:
 def identity(pid: int) -> tuple[int, str]:
     found = process.identify(pid)
     assert found
-    return tuple(found)
+    return found.pid, found.started
 
 
 @pytest.fixture

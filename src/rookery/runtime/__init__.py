@@ -12,6 +12,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     doorway     the socket of the fast door
     resolve     a path in its one spelling, relative to the workspace it must not leave
     logs        the log of a resident process: private, rotated, without secrets
+    surroundings the store's files, daemons, logs and the disk, for whoever asks how things are
     shelf       files that rows refer to, written before them, never reached through a symlink
     trees       folders that other programs read and write, never left through a symlink
     shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write

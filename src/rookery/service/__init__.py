@@ -19,5 +19,5 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     limits.py   asked before a claim or a send
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     monitor.py  sessions that are not well         rerouting.py mail of one that is gone, to another of its role
-    escalation.py, feed.py, upkeep.py (sweep, health, stats), exchange.py (export, import)
+    escalation.py, feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)
 """

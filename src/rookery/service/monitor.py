@@ -79,11 +79,12 @@ def sessions(tx: Tx) -> dict[str, Any]:
             "dead": liveness(tx, row) is Liveness.DEAD, "terminal": json.loads(row["terminal"] or "{}"),
             "program": row["agent_program"] or row["program"], "cwd": row["cwd"],
         }
-        for row in _watched(tx)
+        for row in watched(tx)
     ]}  # fmt: skip
 
 
-def _watched(tx: Tx) -> Sequence[Row]:
+def watched(tx: Tx) -> Sequence[Row]:
+    """Sessions of this machine with a process, and all that is known of each."""
     return tx.all("watched", host=tx.world.host, since=tx.now - LATE_MS, limit=LOOK)
 
 
@@ -122,7 +123,7 @@ def report(tx: Tx, seen: SEEN) -> dict[str, Any]:
 def _verdicts(tx: Tx, seen: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     looks = {str(each.get("session", "")): _checked(each) for each in seen}
     law = limits(tx)
-    rows = (row for row in _watched(tx) if row["session"] in looks)
+    rows = (row for row in watched(tx) if row["session"] in looks)
     return [verdict(tx, row, looks[row["session"]], law) for row in rows]
 
 
@@ -141,6 +142,12 @@ def verdict(tx: Tx, row: Row, seen: Seen, law: vitals.Limits) -> Verdict:
         found = Finding(told)  # whoever begins to watch does not know better than who did before
     returns = found is Finding.DIED and bool(seen.successor) and _may_return(tx, row, seen.successor)
     return Verdict(row, found, moved_at, told, seen, returns)
+
+
+def as_it_stands(tx: Tx, row: Row) -> Finding:
+    """What would be found now, as far as that can be told without looking at its terminal again."""
+    mine = row["seen_session"] == row["session"]
+    return verdict(tx, row, Seen(measure=Measure(row["cpu"] if mine else None)), limits(tx)).found
 
 
 def _checked(look: Mapping[str, Any]) -> Seen:

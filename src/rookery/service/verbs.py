@@ -194,7 +194,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("feed", "feed.feed", "What happened lately, for people", writes=False),
     Verb("events", "feed.events", "The ledger after a cursor, for programs", writes=False),
     # upkeep
-    Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
+    Verb("health", "health.health", "Is everything well, and if not, what to do", writes=False,
+         before="health.look_around"),
     Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
     Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention",
          before="upkeep.old_files"),

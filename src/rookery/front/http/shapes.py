@@ -307,21 +307,6 @@ class Events(TypedDict):
 # -- upkeep ----------------------------------------------------------------------------------------------------------
 
 
-class Concern(TypedDict):
-    what: str
-    do: str
-
-
-class Health(TypedDict):
-    status: str
-    team: str
-    live: int
-    unread: int
-    failed: int
-    open_escalations: int
-    concerns: list[Concern]
-
-
 class Stats(TypedDict):
     team: str
     events: int
@@ -373,5 +358,5 @@ RESULTS: Mapping[str, Any] = {
     "artifacts": of.Artifacts, "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
     "token.new": of.TokenMade, "token.list": of.Tokens, "token.revoke": of.TokenRevoked,
     "notices": Notices, "feed": Feed, "events": Events,
-    "health": Health, "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,
+    "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,
 }  # fmt: skip
