@@ -62,11 +62,11 @@ def _sessions(tx: Tx) -> tuple[dict[str, int], list[law.Concern]]:
     for row in monitor.watched(tx):
         if row["ended_at"] is None and (finding := monitor.as_it_stands(tx, row)):
             found.setdefault(finding, []).append(row["name"])
-    counts = {"live": live, "dead": len(gone), **{each.value: len(found.get(each, ())) for each in vitals.FOUND}}
+    found.pop(vitals.Finding.DIED, None)  # counted among those that are gone, wherever they ran
+    others = [each.value for each in vitals.FOUND if each is not vitals.Finding.DIED]
+    counts = {"live": live, "dead": len(gone), **{name: len(found.get(name, ())) for name in others}}
     concerns = [
-        concern(f"{finding}: {', '.join(names[:NAMED])}", f"rook whois {names[0]}")
-        for finding, names in found.items()
-        if finding != vitals.Finding.DIED
+        concern(f"{finding}: {', '.join(names[:NAMED])}", f"rook whois {names[0]}") for finding, names in found.items()
     ]
     if gone:
         left = concern(f"gone without leaving: {', '.join(gone[:NAMED])}", f"rook --as {gone[0]} leave")

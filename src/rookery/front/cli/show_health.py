@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +14,8 @@ from .showing import clock, say, taken
 
 VERDICT = {"healthy": "bold green", "degraded": "bold yellow", "unhealthy": "bold red"}
 LEVEL = {"degraded": ("!", "yellow"), "unhealthy": ("x", "bold red")}
-DOING = 44
+DOING = 60
+DOES, GAP, LEAST = 1, 2, 8  # the column of what an agent does, between columns, and how narrow that one may be
 
 
 # -- health ----------------------------------------------------------------------------------------------------------
@@ -121,36 +122,47 @@ def tree(result: dict[str, Any]) -> RenderableType:
     for agent in result["agents"]:
         group, _, _name = agent["name"].rpartition("/")
         groups.setdefault(group, []).append(agent)
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-    for _ in range(3):
-        table.add_column(no_wrap=True)
-    for group, agents in sorted(groups.items()):
-        table.add_row(Text(group or result["team"], "bold"), "", "", "", "")
-        for agent in agents:
-            table.add_row(*_agent(agent))
-    return table
+    return _Groups({group or result["team"]: [_agent(each) for each in agents] for group, agents in groups.items()})
 
 
-def _agent(agent: Mapping[str, Any]) -> Sequence[RenderableType]:
+class _Groups:
+    """Groups with their agents in columns of one width. Where there is too little room, what an agent does is cut."""
+
+    def __init__(self, rows: Mapping[str, Sequence[Sequence[Text]]]) -> None:
+        self._rows = rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        every = [row for rows in self._rows.values() for row in rows]
+        widths = [max(len(row[place]) for row in every) for place in range(len(every[0]))]
+        others = sum(widths) - widths[DOES] + GAP * (len(widths) - 1)
+        widths[DOES] = min(widths[DOES], max(LEAST, options.max_width - others))
+        for group, rows in sorted(self._rows.items()):
+            yield Text(group, "bold")
+            table = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
+            for width in widths:
+                table.add_column(no_wrap=True, overflow="ellipsis", width=width)
+            for row in rows:
+                table.add_row(*row)
+            yield table
+
+
+def _agent(agent: Mapping[str, Any]) -> Sequence[Text]:
     state = agent.get("finding") or agent["status"]
     mark, colour = MARKS.get(state, ("!", "bold red"))
     doing = one_line(agent["message"] or agent.get("task", ""), DOING)
     unread = f"{agent['unread']:,} unread" if agent["unread"] else ""
-    name = say(f"  {mark} " if not colour else (f"  {mark} ", colour), agent["name"].rpartition("/")[2])
+    name = say((f"  {mark} ", colour), agent["name"].rpartition("/")[2])
     return name, Text(doing), Text(_since(agent, state), colour), Text(unread), Text(taken(agent), "dim")
 
 
 def _since(agent: Mapping[str, Any], state: str) -> str:
     if agent.get("active_ago_s") is None:
         return state
-    what = f"{state} ({one_line(agent['gate'], 30)})" if state == "blocked" and agent["gate"] else state
-    return f"{what} {ago(agent['active_ago_s'] * 1000)} ago" if state == "active" else f"{what} {_for(agent)}"
-
-
-def _for(agent: Mapping[str, Any]) -> str:
-    return f"for {ago(agent['active_ago_s'] * 1000)}"
+    age = ago(agent["active_ago_s"] * 1000)
+    if state in ("active", "died", "offline"):
+        return f"{state} {age} ago"
+    gate = f" ({one_line(agent['gate'], 24)})" if state == "blocked" and agent["gate"] else ""
+    return f"{state}{gate} for {age}"
 
 
 SHOWS: Mapping[str, Callable[[Any], RenderableType]] = {"health": health, "who.tree": tree}

@@ -1,12 +1,13 @@
 """`rook health`, `rook stats` and `rook who`: how things are, once or again and again."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 from rookery.core import errors
 from rookery.core import health as law
-from rookery.wake.port import EVERYONE
+from rookery.wake.port import EVERYONE, Listener
 
 from .call import Desk, Reply
 from .router import answer, call_verb, document
@@ -57,16 +58,37 @@ def _tree(desk: Desk, read: dict[str, Any]) -> Any:
 
 
 def _shown(desk: Desk, shown_as: str, look: Look, *, watch: bool) -> Reply:
-    result, code = look()
     if not watch:
-        return answer(desk, shown_as, result, code)
-    before = None
-    while True:
-        if result != before or not desk.options.json:
-            desk.call.emit(document(result) if desk.options.json else _picture(desk, shown_as, result, code))
-        before = result
-        _wait(desk)
         result, code = look()
+        return answer(desk, shown_as, result, code)
+    before: Any = None
+    with _bell(desk) as bell:
+        while True:
+            result, code = look()
+            if result != before or not desk.options.json:
+                desk.call.emit(document(result) if desk.options.json else _picture(desk, shown_as, result, code))
+            before = result
+            bell.wait(EVERY_S)
+            time.sleep(LEAST_S)
+
+
+@contextmanager
+def _bell(desk: Desk) -> Generator["Listener | _Silence"]:
+    try:
+        listener = desk.house.client.listen(EVERYONE)
+    except errors.Unreachable:
+        yield _Silence()
+        return
+    with listener:
+        yield listener
+
+
+class _Silence:
+    """Where no ledger is, nobody rings."""
+
+    def wait(self, seconds: float) -> bool:
+        time.sleep(seconds)
+        return False
 
 
 def _picture(desk: Desk, shown_as: str, result: Any, code: int) -> str:
@@ -75,12 +97,3 @@ def _picture(desk: Desk, shown_as: str, result: Any, code: int) -> str:
     if not desk.call.terminal:
         return f"{text}\n"
     return "\x1b[H" + text.replace("\n", "\x1b[K\n") + "\x1b[J"
-
-
-def _wait(desk: Desk) -> None:
-    try:
-        with desk.house.client.listen(EVERYONE) as bell:
-            bell.wait(EVERY_S)
-        time.sleep(LEAST_S)
-    except errors.Unreachable:
-        time.sleep(EVERY_S)
