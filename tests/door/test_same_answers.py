@@ -104,7 +104,7 @@ STEPS = (
     Step(f"{ADA} send bob -s over"), Step("budget set --unset maxTokens"),
     # the log, and the rest
     Step("feed"), Step("feed -n 3 --json"), Step("feed --type comit"), Step("events --json"), Step("events -n 2"),
-    Step("health"), Step("health --json"), Step("stats"), Step("stats --json"), Step("config"), Step("config mail"),
+    Step("stats"), Step("stats --json"), Step("config"), Step("config mail"),
     Step("config mail.stuk"), Step("config mesh --json", environ={"ROOK_MESH_IDLE_S": "42"}), Step(""), Step("help"),
     Step("help send"), Step("send --help"), Step("send --help", width=50), Step("--version"), Step("sned"),
     Step("help sned"), Step("--team"), Step("--team no/team who"), Step("--team other who --json"),

@@ -39,6 +39,7 @@ VERBS = words("""
     delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave
     delivery.teams delivery.done delivery.failed
     delivery.ways wake dead dead.show dead.resend dead.drop
+    monitor.teams monitor.sessions monitor.news monitor.report
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail
@@ -49,6 +50,7 @@ READS = words("""
     plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams dead dead.show
+    monitor.teams monitor.sessions monitor.news
     team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)

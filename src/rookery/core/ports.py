@@ -3,7 +3,7 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from rookery.core.record import NamedTuple
 
@@ -58,6 +58,14 @@ class Shelf(Protocol):
         ...
 
     def remove(self, file: str) -> None: ...
+
+
+class Machine(Protocol):
+    """What surrounds the ledger. Never looked at inside a transaction."""
+
+    def look(self) -> dict[str, Any]:
+        """`store`, `daemons`, `logs` and `disk`, as `core.health` reads them; in a bounded time."""
+        ...
 
 
 class Screen(NamedTuple):

@@ -6,5 +6,9 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
 
     courier     the mail that waits, taken to whoever it is for, by the best way there is
     reaching    the agent program itself called: a message queued, a turn begun in a session that was
-    typing      text put into a terminal, when and only when that is safe
+    monitor     sessions that died, are blocked, stuck or stalled, noticed and told
+    terminals   the hand that types, and typing: when and only when that is safe
+    calling     commands, webhooks and notifications that the user set up
+    letters     long messages as files                 proof   what shows that mail was seen
+    bells       the bell in an event loop
 """

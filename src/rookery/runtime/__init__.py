@@ -5,6 +5,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
 
     places      where the home, the team, the settings files and the store are; the private home and files in it
     process     who a process is (pid and start time), whether it runs, and which one a session is bound to
+    vitals      what all processes take, each with what is below it
     git         branch and top of a repository, read from its files
     folders     the members of a group, and lenses, from folders of Markdown files
     dropbox     a folder into which others put files: what lies there, what is whole, moved aside
@@ -13,6 +14,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     doorway     the socket of the fast door
     resolve     a path in its one spelling, relative to the workspace it must not leave
     logs        the log of a resident process: private, rotated, without secrets
+    surroundings the store's files, daemons, logs and the disk, for whoever asks how things are
     shelf       files that rows refer to, written before them, never reached through a symlink
     trees       folders that other programs read and write, never left through a symlink
     shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write

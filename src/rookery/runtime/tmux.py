@@ -123,6 +123,29 @@ def _state(where: Mapping[str, str], said: Said) -> dict[str, str] | None:
     return state if same and state["pane_id"] == where["pane"] else None
 
 
+class Shown(NamedTuple):
+    """A pane in a list of all."""
+
+    server: str
+    first: int  # the pid of its first process
+
+
+NOT_THERE = ("no server running", "No such file or directory", "Connection refused")
+
+
+def panes(socket: str) -> dict[str, Shown] | None:
+    """Every pane of a server in which something runs, by its id; none where no server is; None if that is not told."""
+    if not os.path.isabs(socket):
+        return None
+    said = run(socket, ["list-panes", "-a", "-F", "#{pid} #{pane_id} #{pane_pid} #{pane_dead}"])
+    if said.code:
+        return {} if any(words in said.err for words in NOT_THERE) else None
+    rows = [line.split(" ") for line in said.out.splitlines()]
+    server = process.identify(int(rows[0][0])) if rows else None
+    name = f"{server.pid} {server.started}" if server else ""
+    return {pane: Shown(name, int(first)) for _, pane, first, dead in rows if dead != "1"}
+
+
 class Pane:
     """One pane, and the agent's process in it, if that is known: then nothing is typed into what took its place."""
 
