@@ -31,6 +31,7 @@ class FakeTerminal:
         self.interrupted = 0
         self.looks = 0
         self.locked_by = ""
+        self.pasted = ""
         self.unsafe: list[str] = []
 
     # -- the pace ------------------------------------------------------------------------------------------------------
@@ -93,6 +94,7 @@ class FakeTerminal:
         if self.line or self.state != "idle":
             self.unsafe.append(f"pasted while {self.state}, into {self.line!r}")
         self.line += text
+        self.pasted = text
         return True
 
     async def press(self, key: str, at: Spot | None = None) -> bool:
@@ -126,3 +128,10 @@ class FakeTerminal:
     async def unlock(self) -> None:
         assert self.locked_by == "us"
         self.locked_by = ""
+
+    async def left(self) -> str:
+        self._pass(CALL_S)
+        return self.pasted
+
+    async def forget(self) -> None:
+        self.pasted = ""

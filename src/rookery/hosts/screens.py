@@ -61,7 +61,7 @@ GEMINI = Patterns(
     indent=r" {0,3}",
     placeholders=(r"Type your message or @path/to/file",),
     busy=(r"\besc to cancel, ", r"^ [⠁-⣿] "),
-    dialog=r"(?i)\(?use enter to select|press enter to|\(esc to (?:cancel|close)",
+    dialog=r"(?i)\(esc\) *│?$|use enter to select|press enter to|\(esc to (?:cancel|close)\)",
     gates={
         "trust": Gate(r"Do you trust (?:this folder|the files)"),
         "login": Gate(r"How would you like to authenticate|Waiting for auth"),

@@ -21,7 +21,9 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     settling    files of other programs, changed all or not at all, and brought back byte for byte
     installed   programs on the caller's PATH, and how this very `rook` is called
     hooks       where git looks for its hooks
-    clock       SystemClock, SystemProber, SystemChance
+    tmux        panes of tmux: looked at, typed into and locked, by socket, server and pane id
+    ourtmux     a tmux server of our own, for what Rookery starts
+    clock       SystemClock, SystemProber, SystemChance, SystemPace
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a
 file says, but for git's hooks, of which only git knows. A process is never known by its pid alone (H18). What is
