@@ -1,4 +1,4 @@
-"""Programs that are called for their own session: by argument vector, within their time, with a reason where it failed."""
+"""Programs that are called for their own session: by argument vector, within their time, a reason where it failed."""
 
 import asyncio
 import json
