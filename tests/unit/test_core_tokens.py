@@ -98,7 +98,8 @@ def test_the_verbs_that_are_not_for_everyone():
     """Pinned: whoever adds to these, or takes away, does it on purpose."""
     assert [verb.name for verb in TABLE if not verb.by_token] == [
         "delivery.due", "delivery.phase", "delivery.offer", "delivery.own", "delivery.leave", "delivery.teams",
-        "delivery.done", "delivery.failed", "delivery.ways", "team.new", "team.set", "token.new", "token.list",
+        "delivery.done", "delivery.failed", "delivery.ways", "monitor.teams", "monitor.sessions", "monitor.news",
+        "monitor.report", "team.new", "team.set", "token.new", "token.list",
         "token.revoke",
     ]  # fmt: skip
     assert [verb.name for verb in TABLE if verb.who == "leader"] == ["token.new", "token.list", "token.revoke"]
