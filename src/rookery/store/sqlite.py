@@ -274,6 +274,8 @@ class SqliteStore:
                 verdict = rows(self._connection, "PRAGMA quick_check(5)")
             except apsw.InterruptError:
                 return None, f"not checked to its end in {limit_s:g} s"
+            except apsw.CorruptError as error:  # too damaged to be checked
+                return False, str(error)
             finally:
                 self._patience.read_until = 0.0
         return verdict == [("ok",)], "; ".join(row[0] for row in verdict)

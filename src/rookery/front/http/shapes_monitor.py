@@ -6,11 +6,11 @@ from typing import Any, TypedDict
 from .shapes_mail import Words
 
 
-class Teams(TypedDict):
+class WatchedTeams(TypedDict):
     teams: Words
 
 
-class Watched(TypedDict):
+class WatchedSession(TypedDict):
     agent: str
     session: str
     pid: int
@@ -21,15 +21,15 @@ class Watched(TypedDict):
     cwd: str
 
 
-class Sessions(TypedDict):
-    sessions: list[Watched]
+class WatchedSessions(TypedDict):
+    sessions: list[WatchedSession]
 
 
-class News(TypedDict):
+class SessionNews(TypedDict):
     sessions: Words
 
 
-class Reported(TypedDict):
+class SessionsReported(TypedDict):
     told: dict[str, str]
 
 
@@ -56,13 +56,13 @@ class Breaker(TypedDict):
     state: str
 
 
-class Pending(TypedDict):
+class OldestPending(TypedDict):
     id: str
     to: str
     waited_s: int
 
 
-class Store(TypedDict):
+class StoreSeen(TypedDict):
     path: str
     bytes: int | None
     wal_bytes: int | None
@@ -70,7 +70,7 @@ class Store(TypedDict):
     seen: str
 
 
-class Resident(TypedDict):
+class DaemonSeen(TypedDict):
     scope: str
     state: str
     pid: int
@@ -78,7 +78,7 @@ class Resident(TypedDict):
     answers: bool
 
 
-class Log(TypedDict):
+class LogSeen(TypedDict):
     path: str
     wanted: bool
     bytes: int | None
@@ -86,7 +86,7 @@ class Log(TypedDict):
     last_error: str
 
 
-class Disk(TypedDict):
+class DiskSeen(TypedDict):
     free_bytes: int | None
 
 
@@ -102,15 +102,15 @@ class Health(TypedDict):
     retries: Retries
     breakers: list[Breaker]
     dead_letters: int
-    oldest_pending: Pending | None
-    store: Store | None
-    daemons: list[Resident]
-    logs: list[Log]
+    oldest_pending: OldestPending | None
+    store: StoreSeen | None
+    daemons: list[DaemonSeen]
+    logs: list[LogSeen]
     recent_errors: int
-    disk: Disk | None
+    disk: DiskSeen | None
 
 
 RESULTS: Mapping[str, Any] = {
-    "health": Health, "monitor.teams": Teams, "monitor.sessions": Sessions, "monitor.news": News,
-    "monitor.report": Reported,
+    "health": Health, "monitor.teams": WatchedTeams, "monitor.sessions": WatchedSessions, "monitor.news": SessionNews,
+    "monitor.report": SessionsReported,
 }  # fmt: skip
