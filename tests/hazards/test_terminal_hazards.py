@@ -1,6 +1,7 @@
 """Terminals: H10 to H14, in real tmux panes, with a small program that looks like an agent program's screen.
 
-Each has a control: the same thing done as it was elsewhere, and the harm it did there.
+Each has a control: the same thing done as it was elsewhere, and the harm it did there. Most start a server and a program
+and wait for real, so that the default run has one or two of each hazard, and the others are slow.
 """
 
 import os
@@ -66,6 +67,7 @@ def test_h10_a_program_whose_spinner_turns_is_never_typed_into(mimic: Mimicked) 
     assert mimic.submitted == ["Mail from wren."]
 
 
+@pytest.mark.slow
 def test_h10_control_without_the_spinner_a_thinking_program_looks_idle(mimic: Mimicked) -> None:
     """What was done elsewhere: whatever turns is taken out before two looks are compared."""
     mimic.order("busy")
@@ -75,6 +77,7 @@ def test_h10_control_without_the_spinner_a_thinking_program_looks_idle(mimic: Mi
     assert "Pondering" in mimic.screen
 
 
+@pytest.mark.slow
 def test_h10_a_spinner_that_stands_still_means_busy_too(mimic: Mimicked) -> None:
     """A program that hangs, or is stopped, has its marker on the screen all the same."""
     mimic.order("busy")
@@ -100,6 +103,7 @@ def test_h11_a_line_that_holds_text_is_left_as_it_is_and_the_message_waits(mimic
     assert mimic.submitted == ["rm -rf /tmp/half", "Mail from wren."]
 
 
+@pytest.mark.slow
 def test_h11_control_paste_and_enter_submit_what_a_person_had_half_typed(mimic: Mimicked) -> None:
     mimic.types("rm -rf /tmp/ha")
     mimic.server.ask("set-buffer", "-b", "x", "--", "Mail from wren.")
@@ -120,6 +124,7 @@ def test_h11_a_key_pressed_after_the_last_look_keeps_the_text_out(mimic: Mimicke
     assert "Mail" not in mimic.screen
 
 
+@pytest.mark.slow
 def test_h11_what_someone_typed_behind_our_text_is_not_submitted(mimic: Mimicked) -> None:
     class Hasty(Interfered):
         def before_press(self) -> None:
@@ -130,11 +135,13 @@ def test_h11_what_someone_typed_behind_our_text_is_not_submitted(mimic: Mimicked
     assert mimic.submitted == []
 
 
+@pytest.mark.slow
 def test_h11_blanks_alone_are_a_line_that_is_not_empty(mimic: Mimicked) -> None:
     mimic.server.types(mimic.pane, "   ")
     assert mimic.put("Mail from wren.").reason == "user-typing"
 
 
+@pytest.mark.slow
 def test_h11_nobody_types_while_a_person_reads_back(mimic: Mimicked) -> None:
     mimic.server.ask("copy-mode", "-t", mimic.pane)
     assert mimic.put("Mail from wren.").reason == "user-typing"
@@ -159,6 +166,7 @@ def test_h12_a_pane_that_is_gone_is_nobody_elses(mimic: Mimicked, tmp_path: Path
     other.close()
 
 
+@pytest.mark.slow
 def test_h12_the_same_number_in_another_server_is_another_pane(tmux: Server, tmp_path: Path) -> None:
     first = Mimicked(tmux, tmp_path, "first")
     address = first.address
@@ -193,6 +201,7 @@ def test_h12_nothing_is_typed_into_what_took_the_programs_place(tmux: Server, tm
     mimic.close()
 
 
+@pytest.mark.slow
 def test_h12_a_suspended_program_is_not_typed_to(tmux: Server, tmp_path: Path) -> None:
     mimic = Mimicked(tmux, tmp_path, typed=True)
     pane = Pane(mimic.address, mimic.process)
@@ -231,6 +240,7 @@ def test_h13_texts_for_two_panes_at_once_do_not_meet_and_the_users_buffers_stay(
         mimic.close()
 
 
+@pytest.mark.slow
 def test_h13_control_one_buffer_for_all_gives_one_text_to_both(tmux: Server, tmp_path: Path) -> None:
     first, second = (Mimicked(tmux, tmp_path, name) for name in ("first", "second"))
     tmux.ask("set-buffer", "-b", "ours", "Mail for the first.")
@@ -241,6 +251,7 @@ def test_h13_control_one_buffer_for_all_gives_one_text_to_both(tmux: Server, tmp
         mimic.close()
 
 
+@pytest.mark.slow
 def test_h13_no_buffer_is_left_where_nothing_could_be_pasted(mimic: Mimicked) -> None:
     class Hasty(Interfered):
         def before_paste(self) -> None:
@@ -257,6 +268,7 @@ def test_h13_a_text_can_not_end_its_own_paste(mimic: Mimicked) -> None:
     assert mimic.submitted == ["first\nsecond\nthird fourth\n\n/quit"]
 
 
+@pytest.mark.slow
 def test_h13_control_unstripped_it_ends_its_paste_and_submits_itself(mimic: Mimicked) -> None:
     mimic.server.ask("set-buffer", "-b", "x", "--", "first\x1b[201~\rsecond")
     mimic.server.ask("paste-buffer", "-p", "-r", "-b", "x", "-t", mimic.pane)
@@ -297,6 +309,7 @@ def test_a_program_that_dies_at_enter_has_not_been_given_anything(mimic: Mimicke
     assert (outcome.done, outcome.reason) == (False, "session-not-found")
 
 
+@pytest.mark.slow
 def test_a_pane_that_dies_between_paste_and_enter_has_not_been_given_anything(mimic: Mimicked) -> None:
     class Cut(Interfered):
         def before_press(self) -> None:
@@ -307,12 +320,14 @@ def test_a_pane_that_dies_between_paste_and_enter_has_not_been_given_anything(mi
     assert mimic.submitted == []
 
 
+@pytest.mark.slow
 def test_a_dialog_is_reported_and_not_answered(mimic: Mimicked) -> None:
     mimic.order("dialog")
     assert mimic.put("Mail from wren.") == Outcome(False, "blocked", "permission")
     assert mimic.heard("answered") == []
 
 
+@pytest.mark.slow
 def test_a_dialog_that_opens_at_the_last_moment_is_not_answered(mimic: Mimicked) -> None:
     class Late(Interfered):
         def before_press(self) -> None:
@@ -324,6 +339,7 @@ def test_a_dialog_that_opens_at_the_last_moment_is_not_answered(mimic: Mimicked)
     assert mimic.heard("answered") == []
 
 
+@pytest.mark.slow
 def test_a_program_that_shows_nothing_of_the_text_is_not_sent_enter(mimic: Mimicked) -> None:
     mimic.order("hush")
     outcome = mimic.put("Mail from wren.")
@@ -333,6 +349,7 @@ def test_a_program_that_shows_nothing_of_the_text_is_not_sent_enter(mimic: Mimic
     assert mimic.submitted == []
 
 
+@pytest.mark.slow
 def test_a_busy_program_is_interrupted_only_if_that_is_asked_for(mimic: Mimicked) -> None:
     mimic.order("busy")
     assert mimic.put("Mail from wren.").reason == "busy"
@@ -341,11 +358,13 @@ def test_a_busy_program_is_interrupted_only_if_that_is_asked_for(mimic: Mimicked
     assert mimic.heard("interrupted") == [""]
 
 
+@pytest.mark.slow
 def test_the_program_is_made_to_forget_first_if_that_is_asked_for(mimic: Mimicked) -> None:
     assert mimic.put("A new task.", PATIENT, clear_first=True) == Outcome(True)
     assert mimic.submitted == ["/clear", "A new task."]
 
 
+@pytest.mark.slow
 def test_panes_that_are_typed_into_together_are_not_typed_into(mimic: Mimicked) -> None:
     mimic.server.ask("set-option", "-w", "-t", mimic.pane, "synchronize-panes", "on")
     outcome = mimic.put("Mail from wren.", QUICK)

@@ -18,11 +18,14 @@ __all__ = ["CLAUDE", "FakeTerminal", "put"]
 class FakeTerminal:
     """Also the pace. `events` are (second, word): busy, idle, dialog, type:TEXT, enter, clear, die, other, free."""
 
-    def __init__(self, events: Sequence[tuple[float, str]] = (), *, deaf: bool = False, slow: int = 0) -> None:
+    def __init__(
+        self, events: Sequence[tuple[float, str]] = (), *, deaf: bool = False, slow: int = 0, leaves: bool = False
+    ) -> None:
         self._clock = 0.0
         self._events = sorted(events, key=lambda event: event[0])
         self._deaf = deaf  # Enter does nothing
         self._slow = slow  # so many presses of Enter do nothing
+        self._leaves = leaves  # Enter ends it, and its last screen stays for a while
         self.state = "idle"
         self.line = ""
         self.conversation: list[str] = []
@@ -80,6 +83,7 @@ class FakeTerminal:
             lines = self.line.split("\n")
             at = (2 + len(lines[-1]), len(rows) + len(lines))
             rows += [RULE, f"❯ {lines[0]}", *(f"  {line}" for line in lines[1:]), RULE, "  ? for shortcuts"]
+            at = (0, len(rows)) if self.state == "left" else at
         whole = tuple(rows)
         return Screen(whole, whole, *at, pid=1)
 
@@ -106,6 +110,8 @@ class FakeTerminal:
         elif key == "escape":
             self.interrupted += 1
             self.state = "idle"
+        elif key == "enter" and self._leaves:
+            self.state = "left"
         elif key == "enter" and not self._deaf:
             self._slow -= 1
             if self._slow < 0:

@@ -100,6 +100,13 @@ def test_one_that_dies_on_the_way_is_never_done(at: float) -> None:
     assert outcome.done or outcome.reason in ("session-not-found", "injection-failed")
 
 
+def test_the_last_screen_of_a_program_that_ended_is_no_proof() -> None:
+    """Its line, which nobody is in any more, still shows the text."""
+    terminal = FakeTerminal([(8, "die")], leaves=True)
+    assert typed(terminal).reason == "session-not-found"
+    assert terminal.submitted == []
+
+
 def test_while_another_injector_types_there_it_is_busy() -> None:
     terminal = FakeTerminal([(0, "other")])
     assert typed(terminal) == Outcome(False, "busy", "another process types there")

@@ -213,8 +213,11 @@ class _Typing:
             await self._pace.sleep(self._rules.poll_s)
 
     async def _taken(self, screen: Screen, view: View, text: str, line: str, known: int) -> bool:
-        working = view.state is State.BUSY or await self._told() == "busy"
-        return working or traces(self._patterns, screen, text, line) > known
+        """It works, or shows the text outside of its line. Without a line there is no outside: it may have ended."""
+        if view.state is State.BUSY or await self._told() == "busy":
+            return True
+        there = view.prompt or view.state is State.BLOCKED
+        return there and traces(self._patterns, screen, text, line) > known
 
     async def _press(self, keys: tuple[str, ...], at: Spot | None = None) -> bool:
         """The first key only where the cursor was; the others follow it."""
