@@ -322,6 +322,7 @@ class Swept(TypedDict):
     stuck: int
     removed: int
     events: int
+    attempts: int
 
 
 class Due(TypedDict):
