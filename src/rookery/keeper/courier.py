@@ -95,8 +95,8 @@ class Courier:
             while True:
                 try:
                     await self._find_teams()
-                except errors.Unreachable as error:
-                    log.warning("courier: %s", error.message)
+                except errors.RookError as error:
+                    log.warning("courier: %s %s", error.message, error.hint)
                 await asyncio.sleep(TEAMS_EVERY_S)
         finally:
             await self._stop()
