@@ -143,7 +143,7 @@ def test_a_busy_claude_code_is_not_woken_and_its_hooks_bring_it(crew: Crew) -> N
     ]
     with wren.at_terminal(moves) as tui:
         rests(crew)
-        tui.asks("Go.", lambda: bool(tui.asked))
+        tui.asks("Go.", lambda: not tui.asked)
         tui.shows("Heard it in the middle.")
         rests(crew)
         assert (tui.unmet, len(tui.asked), handed(crew, "Early")) == ([], 2, ["hook:after"])
@@ -154,7 +154,7 @@ def test_a_dialog_is_told_of_and_nothing_is_handed_over_while_it_is_open(crew: C
     moves = [wren.program.bash("touch made"), expect("| By and by."), say("It was allowed.")]
     with wren.at_terminal(moves, COMMANDS["claude"]) as tui:
         rests(crew)
-        tui.asks("Go.", lambda: bool(tui.asked))
+        tui.asks("Go.", lambda: not tui.asked)
         until(lambda: phase(crew) == ("blocked", "permission"), lambda: phase(crew))
         sent(crew, "Later", "By and by.")
         tui.shows("Do you want to proceed?")
@@ -174,7 +174,7 @@ def test_an_idle_program_is_woken_through_its_plugin(crew: Crew, host: str) -> N
     moves = [say("First."), expect("| The parser is yours."), say("So it is."), say("And the lexer.")]
     with wren.at_terminal(moves) as tui:
         tui.shows(IDLE[host])
-        tui.asks("Go.", lambda: bool(tui.asked))
+        tui.asks("Go.", lambda: not tui.asked)
         tui.shows("First.")
         rests(crew)
         tui.types("half a tho")
@@ -209,7 +209,7 @@ def test_an_idle_codex_is_given_its_mail_by_its_queue(crew: Crew) -> None:
     wren = member(crew, "codex")
     with wren.at_terminal([say("First."), expect("| The parser is yours."), say("So it is.")]) as tui, daemon(crew):
         tui.shows(IDLE["codex"])
-        tui.asks("Go.", lambda: bool(tui.asked))
+        tui.asks("Go.", lambda: not tui.asked)
         tui.shows("First.")
         until(lambda: phase(crew)[0] == "idle" and "queue" in ways(crew), lambda: f"{phase(crew)} {ways(crew)}")
         sent(crew, "Parser", "The parser is yours.")
