@@ -1,7 +1,7 @@
 """Terminals: H10 to H14, in real tmux panes, with a small program that looks like an agent program's screen.
 
-Each has a control: the same thing done as it was elsewhere, and the harm it did there. Most start a server and a program
-and wait for real, so that the default run has one or two of each hazard, and the others are slow.
+Each has a control: the same thing done as it was elsewhere, and the harm it did there. Most start a server and a
+program and wait for real, so that the default run has one or two of each hazard, and the others are slow.
 """
 
 import os
