@@ -171,9 +171,9 @@ def step(tx: Tx, id: str, name: str, reason: str = "") -> dict[str, Any]:
         state = mail.transition(mail.State(delivery["state"]), name, expires_at=delivery["expires_at"], now=tx.now)
     done = {"id": id, "state": state.value, "changed": bool(changed)}
     if changed and name == "complete" and '"rounds"' in message["context"]:
-        from . import features  # few messages come more than once
+        from . import rounds  # few messages come more than once
 
-        done |= features.next_round(tx, me, message)
+        done |= rounds.next_round(tx, me, message)
     return done
 
 

@@ -228,9 +228,9 @@ def dispatch(
         tx, sender, draft, recipients, group=said("group") or recipients.group, thread=root, reply_to=reply_to, id=id
     )
     if asks_human:
-        from . import escalation
+        from . import raising
 
-        result["escalation"] = escalation.asked(tx, sender, draft, result)
+        result["escalation"] = raising.asked(tx, sender, draft, result)
     if notes:
         result["notes"] = notes
     if key:
@@ -317,9 +317,9 @@ def _wake(tx: Tx, row: Row | None, rung: Mapping[str, int], ways: list[Row]) -> 
         return {"state": "queued", "how": "it goes by another name by now"}
     live = tx.liveness(row)
     if ways:
-        from . import delivery  # few teams have ways to their agents
+        from . import ways as known  # few teams have ways to their agents
 
-        if told := delivery.told(tx, ways, live=live is presence.Liveness.LIVE, kept=KEEPER in rung):
+        if told := known.told(tx, ways, live=live is presence.Liveness.LIVE, kept=KEEPER in rung):
             return told
     if rung.get(row["name"]):
         return {"state": "woken", "how": "its waiting process was rung"}
