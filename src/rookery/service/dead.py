@@ -16,11 +16,11 @@ SHOWN = 50
 
 def bury_worn_out(tx: Tx, row: Row, handed_to: int, reason: str, law: delivery.Limits) -> list[str]:
     """What was tried too often, or has waited too long for a moment that does not come."""
+    anew = tx.one("fresh_since", agent=row["id"])
+    since = max(row["joined_at"] or 0, anew["at"] + 1 if anew and anew["at"] else 0)
     found = (
-        tx.one("worn_out", agent=row["id"], after=handed_to, since=row["joined_at"] or 0, others=law.tries - 1),
-        tx.one(
-            "long_tried", agent=row["id"], after=handed_to, since=row["joined_at"] or 0, before=tx.now - law.patience_ms
-        ),
+        tx.one("worn_out", agent=row["id"], after=handed_to, since=since, others=law.tries - 1),
+        tx.one("long_tried", agent=row["id"], after=handed_to, since=since, before=tx.now - law.patience_ms),
     )
     upto = max((each["upto_n"] for each in found if each), default=0)
     if not upto:
@@ -91,7 +91,6 @@ def resend(
     """Tried again from the start, for whoever it did not reach."""
     rows = [row for row in _letters(tx, id, to) if _settled(tx, row, "resent")]
     for row in rows:
-        tx.run("forget_attempts", agent=row["agent"], upto=row["message"])
         tx.run("endpoint_again", agent=row["agent"])
         tx.ring(row["recipient"])
     tx.raise_flags(REACHED)

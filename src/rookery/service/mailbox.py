@@ -9,7 +9,7 @@ from rookery.store.port import Row
 
 from . import cards
 from .post import PRIORITIES, message_id_of, unknown_message
-from .tx import Tx
+from .tx import REACHED, Tx
 from .verbs import Arg
 
 OPEN = (mail.State.UNREAD, mail.State.READ, mail.State.PROCESSING, mail.State.FAILED)
@@ -186,6 +186,8 @@ def record(tx: Tx, me: Row, message: Row, name: str, stage: str, detail: str = "
         "add_receipt", message=message["n"], agent=me["id"], seq=seq, at=tx.wall, stage=stage, channel=channel,
         detail=detail,
     )  # fmt: skip
+    if tx.flags & REACHED and name != "see":  # whoever deals with a dead letter has it
+        tx.run("settle_dead", agent=me["id"], message=message["n"], state="reached")
     tx.ring(message["sender_name"])
 
 
