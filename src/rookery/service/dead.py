@@ -27,12 +27,13 @@ def bury_worn_out(tx: Tx, row: Row, handed_to: int, reason: str, law: delivery.L
         return []
     rows = tx.all("pending_upto", agent=row["id"], after=handed_to, upto=upto, limit=MOST)
     for message in rows:
-        _bury(tx, row, message, reason)
+        _bury(tx, row, message, reason, since)
     return [message["id"] for message in rows]
 
 
-def _bury(tx: Tx, row: Row, message: Row, reason: str) -> None:
-    counted = tx.one("count_attempts", agent=row["id"], message=message["n"])
+def _bury(tx: Tx, row: Row, message: Row, reason: str, since: int) -> None:
+    before = tx.one("is_dead", agent=row["id"], message=message["n"])  # told above when it died the first time
+    counted = tx.one("count_attempts", agent=row["id"], message=message["n"], since=since)
     tries = counted["times"] if counted else 0
     tx.run("bury", agent=row["id"], message=message["n"], reason=reason, attempts=tries, at=tx.wall)
     seq = tx.event("mail.dead", names.SYSTEM, target=row["name"], ref=message["id"], preview=message["subject"],
@@ -47,10 +48,10 @@ def _bury(tx: Tx, row: Row, message: Row, reason: str) -> None:
         f"{why}\n\nIt waits in {row['name']}'s mailbox. `rook dead show {message['id']}` tells what was tried, "
         f"`rook dead resend {message['id']}` tries again.", tags=("delivery",),
     )  # fmt: skip
-    if message["asks"]:
+    if message["asks"] and not before:
         from . import chasing
 
-        chasing.put_above(tx, row, message, why)
+        chasing.put_above(tx, row, message, why, "Not delivered")
 
 
 # -- verbs -----------------------------------------------------------------------------------------------------------

@@ -37,8 +37,6 @@ def due(
     only = tx.agent(agent)["id"] if agent else 0
     law, found, waits = ways_to.limits(tx), list[dict[str, Any]](), list[int]()
     for row in tx.all("reachable", agent=only, limit=AGENTS):
-        if row["left_at"] is not None and not row["is_human"]:
-            continue  # it said goodbye: its mail waits for its return
         pending = tx.one("oldest_pending", agent=row["id"], after=row["handed_to"], limit=LOOK)
         if pending is None or not pending["waiting"]:
             continue
@@ -71,10 +69,12 @@ def _job(row: Row, end: Row, standing: Standing, pending: Row) -> dict[str, Any]
 
 
 def _may_wake(tx: Tx, row: Row, end: Row) -> bool:
-    """What wakes an agent program is the same by whichever way it is woken."""
+    """What wakes an agent program is the same by whichever way it is woken; one that said goodbye is not woken."""
     rule = tx.settings["hook.wake"]
-    if rule == "all" or end["channel"] not in delivery.OF_A_PROGRAM:
+    if end["channel"] not in delivery.OF_A_PROGRAM:
         return True
+    if rule == "all" or row["left_at"] is not None:
+        return row["left_at"] is None
     return rule == "urgent" and bool(turns.pressing(tx, row, row["handed_to"]))
 
 
@@ -307,4 +307,7 @@ def wake(tx: Tx, name: Annotated[str, Arg("whom to wake", positional=True)]) -> 
     pending = tx.one("oldest_pending", agent=row["id"], after=turns.turn_of(tx, row)["handed_to"], limit=LOOK)
     tx.ring(delivery.KEEPER)
     tx.ring(row["name"])
-    return {"name": row["name"], "waiting": pending["waiting"] if pending else 0, "ways": ways_to.described(tx, row)}
+    told = {"name": row["name"], "waiting": pending["waiting"] if pending else 0, "ways": ways_to.described(tx, row),
+            "kept": False}  # fmt: skip
+    tx.after.append(lambda heard: told.update(kept=delivery.KEEPER in heard))
+    return told

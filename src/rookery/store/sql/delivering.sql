@@ -111,7 +111,7 @@ WHERE team = :team AND agent = :agent AND after_n < :message AND upto_n >= :mess
 -- name: count_attempts
 -- How often.
 SELECT count(*) AS times FROM attempts
-WHERE team = :team AND agent = :agent AND after_n < :message AND upto_n >= :message;
+WHERE team = :team AND agent = :agent AND after_n < :message AND upto_n >= :message AND made_at >= :since;
 
 -- name: fresh_since
 -- When tries for an agent were last begun anew.
