@@ -46,7 +46,7 @@ class Crew:
         """An agent program in a pane of its own, joined as its hooks would."""
         mimic = Mimicked(self.tmux, self.folder, f"{name}{len(self.mimics)}")
         self.mimics.append(mimic)
-        self.tmux.ask("resize-window", "-t", mimic.pane, "-x", "150", "-y", "120")  # it folds no long text
+        self.tmux.ask("resize-window", "-t", mimic.pane, "-x", "300", "-y", "120")  # it folds no long text
         args = {"name": name, "program": "claude", "terminal": mimic.address, "takeover": True}
         self.house.client.call("join", args, self.house.caller(None, process=tuple(mimic.process)))
         return mimic
@@ -279,8 +279,8 @@ def test_a_long_body_goes_as_a_file_and_a_lost_file_is_made_again(crew: Crew):
     transcript.write_text("")
     started = {"host": "claude", "host_id": "s1", "transcript": str(transcript), "name": "ada", "terminal": ada.address}
     crew.house.client.call("turn.start", started, crew.house.caller(None, process=tuple(ada.process)))
-    with up(crew):
-        id = crew.send("long", body="word " * 4000)["id"]
+    with up(crew, ROOK_DELIVERY_CHARACTERS="1000"):  # so that it fits the made-up screen
+        id = crew.send("long", body=("word " * 10 + "\n") * 400)["id"]
         crew.handed(id)
         (named,) = re.findall(r"@(\S+\.md) or `rook read", ada.submitted[0])
         until(lambda: Path(named).exists())

@@ -168,7 +168,8 @@ sys.stdin.read()
 def test_watching_shows_what_changes_until_it_is_interrupted(home: tuple[Path, Running]) -> None:
     folder, daemon = home
     shown = subprocess.Popen(
-        [sys.executable, "-m", "rookery", "health", "--watch", "--json"], env=environment(folder), cwd=folder,
+        ["env", "--default-signal=INT", sys.executable, "-m", "rookery", "health", "--watch", "--json"],
+        env=environment(folder), cwd=folder,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:

@@ -106,7 +106,8 @@ def test_following_without_a_daemon(work: Path) -> None:
     joined = [sys.executable, "-m", "rookery", "join", "bob"]
     subprocess.run(joined, cwd=work, env=environ, check=True, capture_output=True, timeout=60)
     msgs.mkdir(parents=True)
-    command = [sys.executable, "-m", "rookery", "maildrop", "--follow", "--json"]
+    heeds = ["env", "--default-signal=INT"]  # also where the tests themselves run in the background, and do not
+    command = [*heeds, sys.executable, "-m", "rookery", "maildrop", "--follow", "--json"]
     with subprocess.Popen(command, cwd=work, env=environ, stdout=subprocess.PIPE, text=True) as process:
         try:
             for number in range(3):
