@@ -124,6 +124,7 @@ SETTINGS: tuple[Setting, ...] = (
     _switch("delivery.interrupt", False, "A turn is broken off for a message whose sender asks for that."),
     _seconds("delivery.proof_s", 60, 0, 3600, "How long an agent's own record is looked at for what it was handed."),
     _switch("delivery.resume", False, "Start a turn without a terminal for an agent whose program has ended."),
+    _seconds("delivery.resume_s", 1800, 1, 86_400, "How long such a turn may take."),
     _seconds("delivery.command_s", 30, 0.1, 3600, "How long a command or webhook may take."),
     Setting("delivery.notify", "list", [], "", "A command that tells a person: the words are its last argument.",
             personal=True),

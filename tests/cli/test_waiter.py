@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import rookery
@@ -88,9 +90,7 @@ class Scene:
         return rows[0][0] if rows else ""
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
-        import apsw
-
-        with apsw.Connection(str(self.home / "rookery.db"), flags=apsw.SQLITE_OPEN_READONLY) as other:
+        with closing(apsw.Connection(str(self.home / "rookery.db"), flags=apsw.SQLITE_OPEN_READONLY)) as other:
             other.set_busy_timeout(10_000)
             return list(other.execute(query))
 

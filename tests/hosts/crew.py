@@ -24,6 +24,7 @@ import rookery
 from tests.hosts.model.script import Move, meanwhile
 from tests.hosts.programs import Program
 from tests.hosts.stage import Run, Stage
+from tests.hosts.tui import FREE, Tui, settled
 from tests.support.procs import Child, children, environment, hear, say
 
 RAVEN = "SwiftRaven"
@@ -114,6 +115,10 @@ class Member:
         run = self.stage.start(command, moves, {**self.environ, "ROOK_LOG_REQUESTS": "true", **environ})
         assert not run.complaint(), f"{run.complaint()}\n{run.stdout}\n{run.stderr}"
         return run
+
+    def at_terminal(self, moves: list[Move], words: list[str] | None = None) -> Tui:
+        """The program at a terminal, where it waits for its user."""
+        return Tui(settled(self.stage), moves, words or FREE[self.program.executable], self.environ)
 
     def add_mcp(self) -> None:
         """Rookery's tools, entered by the rig. Codex gives a server nothing of its own environment, so it is said."""

@@ -19,7 +19,7 @@ from rookery.hosts import screens
 from rookery.keeper.typing import Outcome, put
 from rookery.runtime.clock import SystemPace
 from rookery.runtime.tmux import Pane
-from tests.hosts.model.script import call, say
+from tests.hosts.model.script import say
 from tests.hosts.programs import ALL
 from tests.hosts.stage import Stage
 from tests.hosts.tui import HOLD, IDLE, Tui, settled

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -33,8 +33,15 @@ exec tmux -S "$socket" wait-for {over}
 
 
 class Tui:
-    def __init__(self, stage: Stage, moves: list[Move], words: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        moves: list[Move],
+        words: list[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.stage = stage
+        self._environ = stage.program.environment() | dict(environ or {})
         self._moves = [self._held(stage) if move == HOLD else move for move in moves]
         self._words = words or COMMANDS[stage.program.name.partition("-")[0]]
         self._folder = Path(tempfile.mkdtemp(prefix="rook-tui-"))
@@ -67,7 +74,7 @@ class Tui:
     def _run(self) -> None:
         script = START.format(width=WIDTH, height=HEIGHT, over=OVER)
         command = ["sh", "-c", script, "sh", self.server.socket, "env", *self._words]
-        self._ran.append(self.stage.start(command, self._moves, self.stage.program.environment()))
+        self._ran.append(self.stage.start(command, self._moves, self._environ))
 
     # -- what a person sees and does -----------------------------------------------------------------------------------
 
@@ -110,6 +117,12 @@ class Tui:
         asked = self.asked
         return sum(text in said for said in asked[-1].texts) if asked else 0
 
+    @property
+    def unmet(self) -> list[str]:
+        """Where the program did not follow the script."""
+        answers = [each["answer"] for each in lines(self.stage.folder / "requests.jsonl") if "answer" in each]
+        return [each["unmet"] or "more than the script has" for each in answers if each["unmet"] or each["over"]]
+
     def _held(self, stage: Stage) -> Move:
         fifo = stage.folder / "held"
         if not fifo.exists():
@@ -132,6 +145,12 @@ COMMANDS = {
     "opencode": ["opencode"],
     "copilot": ["copilot", "--no-auto-update"],
     "pi": ["pi", "--approve", "--provider", "rig", "--model", "scripted"],
+}
+# The same without any question to a person.
+FREE = {
+    **COMMANDS,
+    "claude": ["claude", "--dangerously-skip-permissions"],
+    "codex": ["codex", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"],
 }
 IDLE = {
     "claude": "? for shortcuts",
@@ -158,9 +177,11 @@ def claude(place: Place, trusted: bool) -> None:
     known["customApiKeyResponses"] = {"approved": ["dummy"], "rejected": []}
     if trusted:
         known["projects"] = {str(place.project): {"hasTrustDialogAccepted": True}}
+        save_json(place.home / ".claude" / "settings.json", ALLOWED)
     save_json(place.home / ".claude.json", known)
 
 
+ALLOWED = {"enableAllProjectMcpServers": True, "skipDangerousModePermissionPrompt": True}
 ASKED_BEFORE = """
 [tui]
 screen_reader_detection_done = true

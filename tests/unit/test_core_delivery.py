@@ -96,6 +96,9 @@ def test_a_program_that_works_is_left_to_its_hooks():
     assert choose([Way(Channel.TERMINAL)], BUSY).channel == ""
     assert choose([Way(Channel.TERMINAL)], BUSY._replace(hooks=False)).channel == Channel.TERMINAL, "it has none"
     assert choose([Way(Channel.TERMINAL)], BUSY._replace(live=False)).channel == Channel.TERMINAL, "it is gone"
+    both = [Way(Channel.QUEUE), Way(Channel.TERMINAL), Way(Channel.RESUME)]
+    assert choose(both, IDLE).channel == Channel.QUEUE
+    assert choose(both, IDLE._replace(live=False)).channel == Channel.RESUME, "the others need its program"
 
 
 def test_a_way_that_rests_is_passed_over_and_one_that_waits_is_waited_for():

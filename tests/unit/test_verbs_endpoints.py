@@ -1,6 +1,7 @@
 """The ways to an agent: told at a join, replaced with its session, gone when it leaves."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import apsw
@@ -35,7 +36,7 @@ def change(stage: Stage, name: str, **columns: Any) -> None:
     """What a courier would have written after tries that failed."""
     changes = ", ".join(f"{column} = ?" for column in columns)
     whose = "agent = (SELECT id FROM agents WHERE name = ?)"
-    with apsw.Connection(stage.store.location) as other:
+    with closing(apsw.Connection(stage.store.location)) as other:
         other.execute(f"UPDATE endpoints SET {changes} WHERE {whose}", (*columns.values(), name))
 
 

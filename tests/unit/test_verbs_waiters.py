@@ -1,4 +1,4 @@
-"""A process that waits beside an idle agent: what it is told, when another takes its place, and that it is no activity."""
+"""A process that waits beside an idle agent: what it is told, when another takes its place; it is no activity."""
 
 from typing import Any
 

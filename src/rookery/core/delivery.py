@@ -140,6 +140,8 @@ NO_WAY = Choice(why="no way to wake it")
 def chosen(ways: Sequence[Way], standing: Standing, *, waited_ms: int, now: int, limits: Limits) -> Choice:
     """The way to use now for mail that has waited so long, or how long to leave it."""
     usable = sorted((way for way in ways if way.works), key=lambda way: BEST_FIRST.index(Channel(way.channel)))
+    if not standing.live:  # what needs its program is tried only where there is nothing else
+        usable = [way for way in usable if way.channel not in NEEDS_SESSION] or usable
     if standing.live and standing.hooks and standing.phase == "busy":
         return Choice(wait_ms=limits.most_ms, why=BY_HOOKS)
     for way in usable:

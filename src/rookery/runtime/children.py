@@ -131,11 +131,24 @@ def answer(
     argv: Sequence[str], given: str, *, environ: Mapping[str, str], cwd: str, limit_s: float
 ) -> tuple[int, str, str]:
     """(exit code, what it said, what it complained of) of a program that is given a text; -1 if it takes too long."""
+    process = subprocess.Popen(
+        list(argv), env=dict(environ), cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, errors="replace", start_new_session=True,
+    )  # fmt: skip
     try:
-        done = subprocess.run(
-            list(argv), input=given, env=dict(environ), cwd=cwd, capture_output=True, text=True, errors="replace",
-            timeout=limit_s,
-        )  # fmt: skip
+        said, complaint = process.communicate(given, timeout=limit_s)
+        return process.returncode, said, complaint
     except subprocess.TimeoutExpired:
         return -1, "", ""
-    return done.returncode, done.stdout, done.stderr
+    finally:
+        _end_group(process)
+
+
+def _end_group(process: "subprocess.Popen[str]") -> None:
+    """With all that it started. Nobody waits for what a program left behind, and no pipe is held open by it."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)  # it leads the group, and is not reaped yet: nobody else has its id
+        process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None and not pipe.closed:
+            pipe.close()

@@ -17,6 +17,8 @@ PROC = "/proc"
 FIRST_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO, the same on every Linux
 STAT_LIMIT = 4096
 ARGV_LIMIT = 1 << 15  # enough to tell what a program is; a command line may have megabytes
+ENVIRON_LIMIT = 1 << 21  # the kernel passes no more
+INTERPRETERS = ("node", "bun", "deno", "python")
 DEPTH_LIMIT = 100
 
 RUNNING, STOPPED, DEAD, UNKNOWN = "running", "stopped", "dead", "unknown"
@@ -149,6 +151,41 @@ def sees_the_same(pid: int) -> bool:
 def _view(pid: str) -> tuple[object, ...]:
     root = os.stat(f"{PROC}/{pid}/root")
     return os.readlink(f"{PROC}/{pid}/ns/mnt"), os.readlink(f"{PROC}/{pid}/ns/pid"), root.st_dev, root.st_ino
+
+
+def command_of(pid: int) -> list[str]:
+    """The words with which the program of a process is started again, without what it was told to do; none if unknown.
+
+    A program that an interpreter runs is the interpreter, its options and the script.
+    """
+    if not LINUX:
+        return _command_elsewhere(pid)
+    try:
+        program = os.readlink(f"{PROC}/{pid}/exe")
+    except OSError:
+        return []
+    return _without_task(program, _argv(pid)) if os.path.exists(program) else []
+
+
+def _without_task(program: str, argv: list[str]) -> list[str]:
+    if not os.path.basename(program).startswith(INTERPRETERS):
+        return [program]
+    for place, word in enumerate(argv[1:], 1):
+        if not word.startswith("-"):
+            return [program, *argv[1:place], word] if os.path.isabs(word) else []
+    return []
+
+
+def variables(pid: int, names: tuple[str, ...]) -> dict[str, str]:
+    """Some of what a process was started with; nothing of one that can not be looked at."""
+    if not LINUX:
+        return _variables_elsewhere(pid, names)
+    try:
+        data = _bytes(f"{PROC}/{pid}/environ", ENVIRON_LIMIT)
+    except OSError:
+        return {}
+    known = (os.fsdecode(each).partition("=") for each in data.split(b"\0"))
+    return {name: value for name, _, value in known if name in names}
 
 
 def end_in_order() -> None:
@@ -355,3 +392,23 @@ def _argv_elsewhere(pid: int) -> list[str]:
         return psutil.Process(pid).cmdline()
     except psutil.Error:
         return []
+
+
+def _command_elsewhere(pid: int) -> list[str]:
+    import psutil  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+
+    try:
+        found = psutil.Process(pid)
+        return _without_task(found.exe(), found.cmdline())
+    except psutil.Error:
+        return []
+
+
+def _variables_elsewhere(pid: int, names: tuple[str, ...]) -> dict[str, str]:
+    import psutil  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+
+    try:
+        known = psutil.Process(pid).environ()
+    except psutil.Error:
+        return {}
+    return {name: known[name] for name in names if name in known}

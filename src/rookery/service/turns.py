@@ -19,7 +19,7 @@ from rookery.core.hooks import Moment, Phase
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from . import cards, mailbox, mesh, watching
+from . import cards, endpoints, mailbox, mesh, watching
 from .tx import Tx
 from .verbs import Arg
 
@@ -47,10 +47,13 @@ def start(
     model: Annotated[str, Arg("the model it speaks for")] = "",
     branch: Annotated[str, Arg("the git branch")] = "",
     terminal: Annotated[dict[str, Any] | None, Arg("where it is shown", hidden=True)] = None,
+    ways: Annotated[dict[str, Any] | None, Arg("how its program is called for it: queue, resume", hidden=True)] = None,
 ) -> dict[str, Any]:
     """The agent joins, or goes on under the name that this process, or this session of its program, had before."""
     known = name or mesh.bound_here(tx) or (_before(tx, host, host_id) if host_id else "")
     joined = mesh.join(tx, known, program=host, model=model, branch=branch, resume=True, terminal=terminal)
+    told = {way: address for way, address in (ways or {}).items() if way in (endpoints.QUEUE, endpoints.RESUME)}
+    endpoints.register_told(tx, tx.agent(joined["name"]), joined["session"], told)
     tx.run(
         "begin_turns", session=joined["session"], host=host[:60], host_id=host_id[:200], transcript=transcript[:1000]
     )

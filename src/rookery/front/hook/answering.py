@@ -71,8 +71,27 @@ def _join(desk: Desk, profile: Profile, event: Event) -> None:
     caller: Caller = desk.house.caller(None, process=tuple(bound) if bound else None)
     args = {"host": profile.name, "host_id": event.session[:200], "transcript": event.transcript[:1000],
             "name": desk.options.agent or desk.call.environ.get("ROOK_AGENT") or "", "model": event.model[:100],
-            "branch": git.branch(desk.call.cwd) or "", "terminal": terminal_of(desk.call.environ)}  # fmt: skip
+            "branch": git.branch(desk.call.cwd) or "", "terminal": terminal_of(desk.call.environ),
+            "ways": _ways(desk, profile, event, bound) if bound else None}  # fmt: skip
     desk.house.client.call("turn.start", args, caller)
+
+
+def _ways(desk: Desk, profile: Profile, event: Event, program: process.Process) -> dict[str, Any] | None:
+    """How this session of the program is reached through the program itself, as far as that can be told."""
+    from rookery.hosts import reaching
+
+    known = reaching.ways(profile.name)
+    if not known:
+        return None
+    environ = {**process.variables(program.pid, reaching.VARIABLES), **_ours(desk.call.environ)}
+    found = reaching.address(
+        profile.name, process.command_of(program.pid), event.session, desk.call.cwd, environ
+    )
+    return dict.fromkeys(known, found) if found else None
+
+
+def _ours(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name.startswith("ROOK_")}
 
 
 def _entered(desk: Desk, event: Event) -> Answered:

@@ -13,7 +13,7 @@ from rookery.core.ports import Pace, Terminal
 from rookery.core.screen import Patterns, rules
 from rookery.front.cli import own_hosts
 from rookery.hosts import known, screens
-from rookery.keeper import calling, letters, proof, terminals
+from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
 from rookery.runtime import places, posting, process, tmux
 from rookery.store import faults
@@ -61,7 +61,11 @@ def _hands(daemon: Daemon, pace: Pace) -> Mapping[str, Hand]:
         environ=house.environ, cwd=house.places.root, secret=lambda: posting.secret_of(os.path.expanduser(secret)),
         limit_s=house.settings["delivery.command_s"],
     )  # fmt: skip
+    reacher = reaching.Reacher(
+        environ=house.environ, queue_s=house.settings["delivery.command_s"], turn_s=house.settings["delivery.resume_s"]
+    )
     return {
+        Channel.QUEUE: reacher.queue, Channel.RESUME: reacher.resume,
         Channel.TERMINAL: terminals.Hand(_pane, _screens(house.places), rules(house.settings), pace).put,
         Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify,
     }  # fmt: skip

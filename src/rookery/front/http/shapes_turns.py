@@ -71,5 +71,6 @@ class Changed(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     "turn.start": Joined, "turn.whose": Whose, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told,
-    "turn.phase": Entered, "turn.wait": Waiter, "turn.idle": Idle, "turn.others": Others, "turn.watch": Watching, "turn.changed": Changed,
+    "turn.phase": Entered, "turn.wait": Waiter, "turn.idle": Idle, "turn.others": Others,
+    "turn.watch": Watching, "turn.changed": Changed,
 }  # fmt: skip

@@ -45,3 +45,36 @@ function understood(code, out, err, moment, fallback) {
     return fallback("no answer of its form")
   }
 }
+
+// A process beside the idle program: it ends with the mail when there is some. What it said is always put in, also if
+// the program has become busy meanwhile, for by then it was written down as shown.
+function sentry(woken) {
+  let child
+  const leave = () => {
+    child?.kill()
+    child = undefined
+  }
+  process.on("exit", leave)
+  const stay = (event, about) => {
+    leave()
+    try {
+      child = spawn(ROOK, ["hook", HOST, "idle"], { cwd: event.cwd, stdio: ["pipe", "pipe", "ignore"] })
+    } catch {
+      return
+    }
+    const mine = child
+    let out = ""
+    mine.stdout.setEncoding("utf8").on("data", (text) => { if (out.length < LIMIT) out += text })
+    mine.stdin.on("error", () => {})
+    mine.on("error", () => {})
+    mine.on("close", (code) => {
+      if (child === mine) child = undefined
+      const { wake } = understood(code ?? 1, out, "", "idle", () => ({}))
+      if (wake) woken(wake, about)
+    })
+    mine.stdin.end(JSON.stringify({ event: "idle", ...event }))
+    mine.unref() // the program may end, and then so does it
+    mine.stdout.unref?.()
+  }
+  return { stay, leave }
+}

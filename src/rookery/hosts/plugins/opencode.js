@@ -10,6 +10,9 @@ export const Rookery = async ({ client, directory }) => {
   const held = new Set() // sessions whose turn went on because of us
   const ours = new Set() // texts that we put in, and so no prompts
 
+  const beside = sentry((text, session) =>
+    client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text }] } }).catch(() => {}),
+  )
   const ask = (moment, session, more) => rook(moment, { session: session ?? "", cwd: directory, ...more })
 
   async function greet(session) {
@@ -23,6 +26,12 @@ export const Rookery = async ({ client, directory }) => {
     event: async ({ event }) => {
       const session = event.properties?.info
       if (event.type === "session.created" && session?.id && !session.parentID) await greet(session.id)
+      const about = event.properties?.sessionID
+      // Of sessions that were greeted; those of agents inside have a parent, and end unnoticed.
+      if (event.type === "session.idle" && greetings.has(about)) {
+        beside.stay({ session: about, cwd: directory }, about)
+      }
+      if (event.type === "permission.asked" && greetings.has(about)) await ask("blocked", about)
       if (event.type === "session.deleted" && session?.id) {
         greetings.delete(session.id)
         held.delete(session.id)
@@ -31,6 +40,7 @@ export const Rookery = async ({ client, directory }) => {
     "chat.message": async (input, output) => {
       const part = output.parts?.findLast((each) => each.type === "text")
       if (part && ours.delete(part.text)) return
+      beside.leave()
       held.delete(input.sessionID)
       await greet(input.sessionID)
       const { context } = await ask("prompt", input.sessionID)

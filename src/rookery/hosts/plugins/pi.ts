@@ -9,18 +9,23 @@ export default function (pi) {
   let greeting = ""
   let held = false // this turn went on because of us
 
-  const ask = (moment, context, more = {}) =>
-    rook(moment, {
-      session: context?.sessionManager?.getSessionId?.() ?? "",
-      transcript: context?.sessionManager?.getSessionFile?.() ?? "",
-      cwd: context?.cwd ?? process.cwd(),
-      ...more,
-    })
+  const beside = sentry((text) => pi.sendUserMessage(text, { deliverAs: "followUp" }))
+  const place = (context) => ({
+    session: context?.sessionManager?.getSessionId?.() ?? "",
+    transcript: context?.sessionManager?.getSessionFile?.() ?? "",
+    cwd: context?.cwd ?? process.cwd(),
+  })
+  const ask = (moment, context, more = {}) => rook(moment, { ...place(context), ...more })
+  // Without someone to answer it ends with its turn.
+  const rest = (context) => { if (context?.hasUI) beside.stay(place(context)) }
 
   pi.on("session_start", async (_event, context) => {
     greeting = (await ask("start", context)).context ?? ""
+    rest(context)
   })
+  pi.on("agent_settled", (_event, context) => rest(context))
   pi.on("before_agent_start", async (_event, context) => {
+    beside.leave()
     held = false
     const news = (await ask("prompt", context)).context
     const content = [greeting, news].filter(Boolean).join("\n\n")
@@ -46,6 +51,7 @@ export default function (pi) {
     return { entries: [...(event.entries ?? []), entry], continue: true }
   })
   pi.on("session_shutdown", async (_event, context) => {
+    beside.leave()
     await ask("end", context)
   })
 }
