@@ -19,6 +19,9 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     settling    files of other programs, changed all or not at all, and brought back byte for byte
     installed   programs on the caller's PATH, and how this very `rook` is called
     hooks       where git looks for its hooks
+    tmux        panes of tmux, the user's own or ours; `ourtmux` starts those
+    ptys        terminals that Rookery holds itself, where there is no tmux: started, looked at, typed into
+    holder      the process that holds one, with its screen in `vt/`; `attaching` shows it to a person
     clock       SystemClock, SystemProber, SystemChance
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a

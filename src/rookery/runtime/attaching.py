@@ -1,7 +1,7 @@
 """A held terminal shown in a person's own, until they leave it with Ctrl-] or its program ends.
 
-The person's terminal is made raw and switched to its other screen, and is given back as it was however this ends: by the
-key, by a signal, by an error, by the death of either side. Of the program's output only what draws comes through.
+The person's terminal is made raw and switched to its other screen, and is given back as it was however this ends: by
+the key, by a signal, by an error, by the death of either side. Of the program's output only what draws comes through.
 """
 
 import fcntl
@@ -19,11 +19,14 @@ from typing import IO, Any
 
 from rookery.core.errors import BadInput, UnknownName
 from rookery.runtime import ptys
-from rookery.runtime.vt.paint import LEFT
+from rookery.runtime.vt import SHARED_MODES
 
 LEAVE = b"\x1d"  # Ctrl-]
 DETACHED, ENDED = "detached", "ended"
-OTHER_SCREEN, FIRST_SCREEN = b"\x1b[?1049h\x1b[H\x1b[2J", b"\x1b[?1049l"
+OTHER_SCREEN = b"\x1b[?1049h\x1b[H\x1b[2J"
+# Whatever was begun is given up, and every mode is as a terminal starts with.
+MODES_OFF = "".join(f"\x1b[?{mode}l" for mode in SHARED_MODES if mode not in (7, 25))
+AS_BEFORE = f"\x18\x1b\\{MODES_OFF}\x1b[m\x1b[r\x1b[4l\x1b(B\x0f\x1b>\x1b[?7h\x1b[?25h\x1b[?1049l".encode()
 PIECE = 1 << 14
 
 
@@ -31,18 +34,27 @@ def attach(where: Mapping[str, str], stdin: IO[Any], stdout: IO[Any]) -> str:
     """How it ended: the person left it, or there is nothing to show any more."""
     keys, shown = stdin.fileno(), stdout.fileno()
     if not (os.isatty(keys) and os.isatty(shown)):
-        raise BadInput("A terminal can only be shown in a terminal.", "Use `rook tail` for its last lines.")
+        raise BadInput("A terminal can only be shown in a terminal.", "Run this in a terminal, without a pipe.")
+    with _opened(where) as line:
+        if not _is_shown(line, size_of(shown)):
+            return ENDED
+        line.settimeout(None)
+        with _raw(keys, shown), _resized(where, shown) as changes:
+            return _pass_on(line, keys, shown, changes)
+
+
+def _opened(where: Mapping[str, str]) -> socket.socket:
     try:
-        line = ptys.connected(where, ptys.ANSWER_S)
-        told = ptys.asked(line, {"op": "attach", "size": size_of(shown)})
-    except (OSError, ValueError):
+        return ptys.connected(where, ptys.ANSWER_S)
+    except OSError:
         raise UnknownName("There is no such terminal any more.", code="NO_TERMINAL") from None
-    if not told["done"]:
-        line.close()
-        return ENDED
-    line.settimeout(None)
-    with line, _raw(keys, shown), _resized(where, shown) as changes:
-        return _pass_on(line, keys, shown, changes)
+
+
+def _is_shown(line: socket.socket, size: tuple[int, int]) -> bool:
+    try:
+        return ptys.asked(line, {"op": "attach", "size": size})["done"]
+    except (OSError, ValueError):
+        return False
 
 
 def size_of(terminal: int) -> tuple[int, int]:
@@ -83,7 +95,7 @@ def _raw(keys: int, shown: int) -> Generator[None]:
             yield
         finally:
             with suppress(OSError):  # it may be the terminal that is gone
-                _write(shown, LEFT.encode() + FIRST_SCREEN)
+                _write(shown, AS_BEFORE)
             with suppress(termios.error):
                 termios.tcsetattr(keys, termios.TCSADRAIN, before)
 

@@ -160,7 +160,8 @@ class Holder:
 
     def _attend_to_program(self) -> None:
         wanted = 0 if self._away_until or self._code is not None else selectors.EVENT_READ
-        self._want(self._master, wanted | (selectors.EVENT_WRITE if wanted and self._to_program else 0), self._serve_program)
+        wanted |= selectors.EVENT_WRITE if wanted and self._to_program else 0
+        self._want(self._master, wanted, self._serve_program)
 
     def _want(self, file: int | socket.socket, wanted: int, served: Callable[[int], None]) -> None:
         known = self._selector.get_map().get(file)

@@ -56,7 +56,7 @@ def folder(home: str) -> str:
 
 
 def address_of(environ: Mapping[str, str]) -> dict[str, str] | None:
-    """Where a process with these variables says that it stands; None for what is no address, or of a holder that ended."""
+    """Where a process with these variables says that it stands; None if that is no address, or its holder ended."""
     try:
         told = json.loads(environ.get(VARIABLE, ""))
     except (ValueError, RecursionError):
@@ -165,7 +165,7 @@ def ended(where: Mapping[str, str], wait_s: float = 0.0) -> Ended | None:
 
 
 def end(home: str, where: Mapping[str, str], grace_s: float = GRACE_S) -> Ended:
-    """End what runs in one of our terminals: asked first, then killed. Any other is refused, whatever the address says."""
+    """End what runs in one of our terminals: asked, then killed. Any other is refused, whatever the address says."""
     if where.get("kind") != KIND or os.path.dirname(where.get("socket", "")) != folder(home):
         raise NotYours("That terminal was not started by Rookery.", "Close it where it was opened.")
     done = _result(_ask(where, {"op": "end", "grace_s": grace_s}, ANSWER_S + grace_s))

@@ -15,7 +15,7 @@ from rookery.front.cli import own_hosts
 from rookery.hosts import known, screens
 from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
-from rookery.runtime import places, posting, process, tmux
+from rookery.runtime import places, posting, process, ptys, tmux
 from rookery.store import faults
 
 from .daemon import Daemon
@@ -80,7 +80,8 @@ class RealPace:
 
 
 def _pane(address: Mapping[str, Any], pid: int | None, started: str) -> Terminal:
-    return tmux.Pane(address, process.Process(pid, started) if pid else None)
+    opened = ptys.Held if address.get("kind") == ptys.KIND else tmux.Pane
+    return opened(address, process.Process(pid, started) if pid else None)
 
 
 def _screens(where: places.Places) -> Callable[[str], Patterns | None]:

@@ -1,17 +1,15 @@
 """A screen as text that draws it in another terminal, from whatever state that one is in."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyte import charsets, graphics, modes
 from pyte.screens import Char
 
+from .screen import BLANK as BLANK_CELL
 from .screen import Emulator
 
 # Whatever was begun is given up; then the state that drawing starts from.
 BLANK = "\x18\x1b\\\x1b[?2026l\x1b[m\x1b[r\x1b[?6l\x1b[4l\x1b[?7h\x1b(B\x1b)B\x0f\x1b[H\x1b[2J"
-# What a person's terminal is given back with.
-LEFT = "".join(f"\x1b[?{mode}l" for mode in (1, 5, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 2004, 2026))
-LEFT = f"\x18\x1b\\{LEFT}\x1b[m\x1b[r\x1b[4l\x1b(B\x0f\x1b>\x1b[?7h\x1b[?25h"
 _FRONT: Mapping[str, int] = {name: code for code, name in (graphics.FG_ANSI | graphics.FG_AIXTERM).items()}
 _BACK: Mapping[str, int] = {name: code for code, name in (graphics.BG_ANSI | graphics.BG_AIXTERM).items()}
 _NAMES = {id(charsets.VT100_MAP): "0"}
@@ -21,14 +19,13 @@ def whole(screen: Emulator) -> str:
     parts = [BLANK]
     for y in range(screen.lines):
         if row := screen.buffer.get(y):
-            parts.append(f"\x1b[{y + 1};1H{_row(row, screen.columns)}")
+            parts.append(f"\x1b[{y + 1};1H{_row(screen.cells_of(row))}")
     return "".join([*parts, "\x1b[m", _state(screen)])
 
 
-def _row(row: Mapping[int, Char], columns: int) -> str:
-    style, parts = Char(" "), ["\x1b[m"]
-    for x in range(min(max(row, default=-1) + 1, columns)):
-        cell = row.get(x) or Char(" ")
+def _row(cells: Sequence[Char]) -> str:
+    style, parts = BLANK_CELL, ["\x1b[m"]
+    for cell in cells:
         if cell._replace(data=" ") != style:
             style = cell._replace(data=" ")
             parts.append(_style(style))

@@ -14,7 +14,7 @@ from pyte import charsets, modes
 from pyte.screens import Char, Margins, wcwidth
 from pyte.screens import Screen as Cells
 
-from . import sift
+from . import SHARED_MODES, sift
 from .sift import Sifter, Token
 
 HISTORY = 2_000  # lines that have left the screen at its top
@@ -26,9 +26,8 @@ ANSWERS_LIMIT = 1_024  # characters in one go, for a program that only asks
 
 _PRIVATE = {5: modes.DECSCNM, 6: modes.DECOM, 7: modes.DECAWM, 25: modes.DECTCEM}  # what pyte acts on
 _ALTERNATE = (47, 1047, 1049)
-# What a person's terminal is told too: keys, wrapping, the cursor, mouse, focus, paste, whole frames.
-_SHARED = (1, 5, 7, 12, 25, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 2004, 2026)
 PASTE, CURSOR_KEYS = 2004, 1
+BLANK = Char(" ")
 _PASSED_CONTROLS = "\x07\b\t\n\v\f\r\x0e\x0f"
 _PASSED_STRINGS = ("0;", "1;", "2;", "8;")  # titles and links
 
@@ -75,7 +74,7 @@ class Emulator(Cells):
 
     def look(self) -> tuple[list[str], list[str]]:
         """The lines, and the same with what is faint left blank."""
-        rows = [self.buffer[y] if y in self.buffer else {} for y in range(self.lines)]
+        rows = [self.buffer.get(y, {}) for y in range(self.lines)]
         whole = [self.text_of(row) for row in rows]
         firm = [self.text_of(row, firm=True)[: len(line)] for row, line in zip(rows, whole, strict=True)]
         return whole, firm
@@ -86,19 +85,19 @@ class Emulator(Cells):
             text = "".join([cell.data for cell in row.values()])
             if len(text) == count:
                 return text.rstrip(" ")
-        cells: list[str] = []
-        wide = False
-        for x in range(max(row, default=-1) + 1):
-            cell = row.get(x)
-            data = " " if cell is None else cell.data
-            if not data:  # the second half of a wide character, unless that is gone
-                cells += [] if wide else [" "]
-                wide = False
-                continue
-            wide = wcwidth(data[0]) == 2
-            cells.append(" " * len(data) if firm and cell is not None and cell.blink else data)
-        text = "".join(cells)
+        text = "".join(" " * len(cell.data) if firm and cell.blink else cell.data for cell in self.cells_of(row))
         return text if firm else text.rstrip(" ")
+
+    def cells_of(self, row: Mapping[int, Char]) -> list[Char]:
+        """As they are shown: where half of a wide character was overwritten, the other half is a blank."""
+        cells = [row.get(x, BLANK) for x in range(min(max(row, default=-1) + 1, self.columns))]
+        for x, cell in enumerate(cells):
+            if cell.data and wcwidth(cell.data[0]) == 2:
+                if x + 1 == len(cells) or cells[x + 1].data:
+                    cells[x] = cell._replace(data=" ")
+            elif not cell.data and (not x or not cells[x - 1].data or wcwidth(cells[x - 1].data[0]) != 2):
+                cells[x] = cell._replace(data=" ")
+        return cells
 
     def tail(self, count: int) -> list[str]:
         lines = [*self.history, *self.look()[0]]
@@ -150,7 +149,7 @@ class Emulator(Cells):
                 self._alternate(on)
             elif mode in _PRIVATE:
                 (self.set_mode if on else self.reset_mode)(mode, private=True)
-            if mode in _SHARED:
+            if mode in SHARED_MODES:
                 (self.asked.add if on else self.asked.discard)(mode)
                 passed += f"\x1b[?{mode}{token.final}"
         return passed
@@ -249,7 +248,7 @@ class Emulator(Cells):
         if x > 0 and line[x].data == "":
             x -= 1
         if x >= 0 and len(line[x].data) < MARKS:
-            line[x] = line[x]._replace(data=unicodedata.normalize("NFC", line[x].data + char))
+            line[x] = line[x]._replace(data=line[x].data + char)
 
     def insert_characters(self, count: int | None = None) -> None:
         super().insert_characters(count)
@@ -323,6 +322,13 @@ class Emulator(Cells):
                         self.buffer[y] = moved
             self.carriage_return()
 
+    def set_margins(self, top: int | None = None, bottom: int | None = None) -> None:
+        """Without a region that makes sense, the whole screen is one; the cursor goes home either way."""
+        first, last = max(top or 1, 1), min(bottom or self.lines, self.lines)
+        if first < last:
+            self.margins = None if (first, last) == (1, self.lines) else Margins(first - 1, last - 1)
+            self.cursor_position()
+
     def cursor_up(self, count: int | None = None) -> None:
         """Stopped by the margin only from within it."""
         top = self.margins.top if self.margins and self.cursor.y >= self.margins.top else 0
@@ -331,6 +337,13 @@ class Emulator(Cells):
     def cursor_down(self, count: int | None = None) -> None:
         bottom = self.margins.bottom if self.margins and self.cursor.y <= self.margins.bottom else self.lines - 1
         self.cursor.y = min(self.cursor.y + (count or 1), bottom)
+
+    def cursor_position(self, line: int | None = None, column: int | None = None) -> None:
+        """In a region that is the origin, kept within it."""
+        top = self.margins.top if self.margins and modes.DECOM in self.mode else 0
+        self.cursor.x, self.cursor.y = (column or 1) - 1, top + (line or 1) - 1
+        self.ensure_hbounds()
+        self.ensure_vbounds()
 
     def cursor_to_line(self, line: int | None = None) -> None:
         self.cursor_position(line, self.cursor.x + 1)
@@ -349,8 +362,10 @@ class Emulator(Cells):
 
     def restore_cursor(self) -> None:
         if self._saved is None:
-            self.reset_mode(modes.DECOM)
+            self.mode.discard(modes.DECOM)
             self.cursor_position()
+            self.select_graphic_rendition()
+            self.g0_charset, self.g1_charset, self.charset = charsets.LAT1_MAP, charsets.VT100_MAP, 0
             return
         x, y, style, self.g0_charset, self.g1_charset, self.charset, origin = self._saved
         (self.mode.add if origin else self.mode.discard)(modes.DECOM)
@@ -383,21 +398,24 @@ class Emulator(Cells):
             return
         self.must_repaint = True
         if on:
-            self._main = (dict(self.buffer), self.cursor.x, self.cursor.y, self.columns, self.lines)
+            place = (self.cursor.x, self.cursor.y, self.cursor.attrs)
+            self._main = (dict(self.buffer), place, self.columns, self.lines)
             self.buffer.clear()
             return
         assert self._main
-        kept, x, y, columns, lines = self._main
+        kept, place, columns, lines = self._main
         size = self.columns, self.lines
         self.buffer.clear()
         self.buffer.update(kept)
         self._main = None
         self.columns, self.lines = columns, lines
-        self.cursor.x, self.cursor.y = x, y
+        self.cursor.x, self.cursor.y, self.cursor.attrs = place
         self.fit(*size)
 
     def fit(self, columns: int, rows: int) -> None:
         """Another size: lines below the cursor go first, then those at the top."""
+        if (columns, rows) == (self.columns, self.lines):
+            return
         lost = max(self.lines - rows, 0)
         self.margins = None
         for _ in range(max(lost - (self.lines - 1 - self.cursor.y), 0)):
@@ -461,6 +479,7 @@ def _colour(where: int, numbers: list[int]) -> list[int]:
 
 def _calls(method: Callable[..., None], most: int = 1) -> Callable[[Emulator, Token], str]:
     def call(screen: Emulator, token: Token) -> str:
+        screen.cursor.x = min(screen.cursor.x, screen.columns - 1)  # no wrap is due any more
         method(screen, *_numbers(token.numbers)[:most])
         return token.text
 
