@@ -479,11 +479,19 @@ def _colour(where: int, numbers: list[int]) -> list[int]:
 
 def _calls(method: Callable[..., None], most: int = 1) -> Callable[[Emulator, Token], str]:
     def call(screen: Emulator, token: Token) -> str:
-        screen.cursor.x = min(screen.cursor.x, screen.columns - 1)  # no wrap is due any more
         method(screen, *_numbers(token.numbers)[:most])
         return token.text
 
     return call
+
+
+def _moves(method: Callable[..., None], most: int = 1) -> Callable[[Emulator, Token], str]:
+    def move(screen: Emulator, token: Token) -> str:
+        screen.cursor.x = min(screen.cursor.x, screen.columns - 1)  # no wrap is due any more
+        method(screen, *_numbers(token.numbers)[:most])
+        return token.text
+
+    return move
 
 
 _CONTROLS: Mapping[str, Callable[[Emulator], None]] = {
@@ -510,17 +518,17 @@ _ESCAPES: Mapping[str, Callable[[Emulator], None]] = {
     ">": _keypad(False),
 }  # fmt: skip
 _SEQUENCES: Mapping[str, Callable[[Emulator, Token], str]] = {
-    "A": _calls(Emulator.cursor_up), "B": _calls(Emulator.cursor_down), "e": _calls(Emulator.cursor_down),
-    "C": _calls(Emulator.cursor_forward), "a": _calls(Emulator.cursor_forward), "D": _calls(Emulator.cursor_back),
-    "E": _calls(Emulator.cursor_down1), "F": _calls(Emulator.cursor_up1), "G": _calls(Emulator.cursor_to_column),
-    "`": _calls(Emulator.cursor_to_column), "d": _calls(Emulator.cursor_to_line),
-    "H": _calls(Emulator.cursor_position, 2), "f": _calls(Emulator.cursor_position, 2),
+    "A": _moves(Emulator.cursor_up), "B": _moves(Emulator.cursor_down), "e": _moves(Emulator.cursor_down),
+    "C": _moves(Emulator.cursor_forward), "a": _moves(Emulator.cursor_forward), "D": _moves(Emulator.cursor_back),
+    "E": _moves(Emulator.cursor_down1), "F": _moves(Emulator.cursor_up1), "G": _moves(Emulator.cursor_to_column),
+    "`": _moves(Emulator.cursor_to_column), "d": _moves(Emulator.cursor_to_line),
+    "H": _moves(Emulator.cursor_position, 2), "f": _moves(Emulator.cursor_position, 2),
     "J": _calls(Emulator.erase_in_display), "K": _calls(Emulator.erase_in_line),
     "?J": _calls(Emulator.erase_in_display), "?K": _calls(Emulator.erase_in_line),
     "L": _calls(Emulator.insert_lines), "M": _calls(Emulator.delete_lines), "P": _calls(Emulator.delete_characters),
     "@": _calls(Emulator.insert_characters), "X": _calls(Emulator.erase_characters),
-    "S": _calls(Emulator.scroll_up), "T": _calls(Emulator.scroll_down), "I": _calls(Emulator.cursor_forward_tab),
-    "Z": _calls(Emulator.cursor_back_tab), "b": _calls(Emulator.repeat), "g": _calls(Emulator.clear_tab_stop),
+    "S": _calls(Emulator.scroll_up), "T": _calls(Emulator.scroll_down), "I": _moves(Emulator.cursor_forward_tab),
+    "Z": _moves(Emulator.cursor_back_tab), "b": _calls(Emulator.repeat), "g": _calls(Emulator.clear_tab_stop),
     "r": _calls(Emulator.set_margins, 2), "s": _calls(Emulator.save_cursor, 0), "u": _calls(Emulator.restore_cursor, 0),
     "m": Emulator._styled, "h": Emulator._plain_mode, "l": Emulator._plain_mode, "?h": Emulator._moded,
     "?l": Emulator._moded, "n": Emulator._report, "c": Emulator._identify, ">c": Emulator._identify,
