@@ -83,7 +83,7 @@ class Emulator(Cells):
         count = len(row)
         if not firm and list(row) == list(range(count)):  # the usual case, and quick
             text = "".join([cell.data for cell in row.values()])
-            if len(text) == count:
+            if len(text) == count and text.isascii():  # no cell is half of a character
                 return text.rstrip(" ")
         text = "".join(" " * len(cell.data) if firm and cell.blink else cell.data for cell in self.cells_of(row))
         return text if firm else text.rstrip(" ")
