@@ -13,12 +13,14 @@ from rich.console import Console
 
 from rookery.version import VERSION
 
-from . import daemon, door, flat, guard, hook, http, inbox, peer, report, scene, send, start, wake
+from . import daemon, delivery, door, flat, guard, hook, http, inbox, panes, peer, report, scene, send, start, wake
 from .sizes import CI, FULL
 
 # The inbox is last: its million messages keep the disk busy for a while after they are there.
-MEASUREMENTS = {"send": send, "wake": wake, "start": start, "door": door, "hook": hook, "daemon": daemon, "http": http,
-                "flat": flat, "peer": peer, "guard": guard, "inbox": inbox}  # fmt: skip
+MEASUREMENTS = {
+    "send": send, "wake": wake, "delivery": delivery, "start": start, "door": door, "hook": hook, "daemon": daemon,
+    "panes": panes, "http": http, "flat": flat, "peer": peer, "guard": guard, "inbox": inbox,
+}  # fmt: skip
 
 
 def main(argv: list[str]) -> int:

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from rookery.client.handles import Team
     from rookery.client.port import Client
     from rookery.client.queued import QueuedClient
-    from rookery.core.ports import Clock, Shelf
+    from rookery.core.ports import Clock, Machine, Shelf
     from rookery.service.tx import WritePolicy
     from rookery.store.port import Store
     from rookery.wake.port import Bell
 
 
 QUICK_READ_S = 0.02  # as long as a read may keep a resident process from everything else
+CHECK_S = 1.0  # as long as the store is checked when someone asks for health
 KNOWN_TEAMS = 1000
 PATIENCE = ("store.busy_s", "store.read_s")  # settings that a connection is opened with
 
@@ -100,6 +101,20 @@ class House:
 
         places.prepare_home(self.places.home)
         return shelf.Shelf(self.places.home, self.places.artifacts)
+
+    @property
+    def machine(self) -> "Machine":
+        from rookery.runtime import surroundings
+
+        return surroundings.Surroundings(self.places.home, self.team, self.places.store, self._is_whole)
+
+    def _is_whole(self) -> tuple[bool | None, str]:
+        """On a connection of its own: whatever is wrong with the store, opening it is a part of the question."""
+        store = self.new_store()
+        try:
+            return store.is_whole(CHECK_S)
+        finally:
+            store.close()
 
     @property
     def boot(self) -> str:

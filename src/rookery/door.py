@@ -31,7 +31,7 @@ PATH_LIMIT = 103  # sun_path holds 108 bytes on Linux, 104 elsewhere
 # What waits, shows things as they happen, starts or stops processes, or opens files of its caller.
 ALONE = frozenset((
     "up", "down", "demo", "init", "doctor", "wait", "backup", "export", "import", "plan import", "attach", "mcp",
-    "slot take", "logs", "team set", "artifacts add", "maildrop",
+    "slot take", "logs", "team set", "artifacts add", "maildrop", "health",
 ))  # fmt: skip
 NOT_HERE = ("ROOK_URL", "ROOK_STORE")  # the ledger is somewhere else
 PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "TMUX", "TMUX_PANE")  # besides everything that begins with ROOK_
@@ -168,7 +168,11 @@ def runs_alone(argv: "list[str]") -> bool:
 
 def _takes_long(word: str) -> bool:
     """An option with which a command follows what happens (-f, -nf ...) or waits for its turn."""
-    return word in ("--follow", "--wait") or word[:7] == "--wait=" or (word[:1] == "-" != word[1:2] and "f" in word)
+    return (
+        word in ("--follow", "--wait", "--watch")
+        or word[:7] == "--wait="
+        or (word[:1] == "-" != word[1:2] and "f" in word)
+    )
 
 
 def _is_waiter(argv: "list[str]") -> bool:

@@ -17,7 +17,8 @@ WHOLE_TEAM = {
     "all_dead_letters", "counted_dead", "dead_letters", "count_mail",
     "hosts_heard", "reachable", "store_teams", "store_teams_with", "sweep_attempts",
     "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "silent_sessions",
-    "spec_claims", "stuck_candidates", "team_agents", "thread_people", "tokens_of_team",
+    "retrying", "spec_claims", "store_teams_watched", "stuck_candidates", "vitals_shown", "watched",
+    "team_agents", "thread_people", "tokens_of_team",
 }  # fmt: skip
 LARGE = {
     "deliveries", "events", "holds", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",

@@ -314,3 +314,31 @@ def test_opening_and_closing_leaks_no_descriptor(path: str) -> None:
     with pytest.raises(errors.StoreUnusable):
         SqliteStore(f"{path}/below", FakeClock())
     assert len(list(fds.iterdir())) == before
+
+
+# --- is it whole ------------------------------------------------------------------------------------------------------
+
+
+def test_a_check_ends_when_its_time_is_over_and_the_store_goes_on(path: str) -> None:
+    def many(tx: Transaction) -> None:
+        for _ in range(20_000):
+            append(tx, "x" * 100)
+
+    with opened(path) as store:
+        store.write("t", many)
+        assert store.is_whole(60) == (True, "ok")
+        whole, seen = store.is_whole(0)
+        assert (whole, "not checked" in seen) == (None, True)
+        assert write(store) == 20_001
+
+
+def test_damage_is_found(path: str) -> None:
+    with opened(path) as store:
+        store.write("t", lambda tx: [append(tx, "x" * 100) for _ in range(2_000)])
+    data = Path(path).read_bytes()  # its one connection is closed (H39)
+    page = data.rindex(b"x" * 100) // 4096 * 4096  # one of the log
+    Path(path).write_bytes(data[:page] + b"\xff" * 4096 + data[page + 4096 :])
+    with opened(path) as store:
+        whole, seen = store.is_whole(60)
+    assert whole is False
+    assert seen

@@ -1,6 +1,7 @@
-"""Terminals: H10 to H14, in panes of tmux and held ones, with a small program that looks like an agent program's screen.
+"""Terminals: H10 to H14, in tmux and in held terminals, with a small program that looks like an agent program's screen.
 
-Each has a control: the same thing done as it was elsewhere, and the harm it did there.
+Each has a control: the same thing done as it was elsewhere, and the harm it did there. Most start a server and a
+program and wait for real, so that the default run has one or two of each hazard, and the others are slow.
 """
 
 import os
@@ -49,6 +50,7 @@ class Interfered:
 
     def __init__(self, terminal: Terminal) -> None:
         self.look, self.lock, self.unlock = terminal.look, terminal.lock, terminal.unlock
+        self.left, self.forget = terminal.left, terminal.forget
         self._terminal = terminal
 
     def before_paste(self) -> None: ...
@@ -78,6 +80,7 @@ def test_h10_a_program_whose_spinner_turns_is_never_typed_into(mimic: Mimicked) 
     assert mimic.submitted == ["Mail from wren."]
 
 
+@pytest.mark.slow
 def test_h10_control_without_the_spinner_a_thinking_program_looks_idle(mimic: Mimicked) -> None:
     """What was done elsewhere: whatever turns is taken out before two looks are compared."""
     mimic.order("busy")
@@ -87,6 +90,7 @@ def test_h10_control_without_the_spinner_a_thinking_program_looks_idle(mimic: Mi
     assert "Pondering" in mimic.screen
 
 
+@pytest.mark.slow
 def test_h10_a_spinner_that_stands_still_means_busy_too(mimic: Mimicked) -> None:
     """A program that hangs, or is stopped, has its marker on the screen all the same."""
     mimic.order("busy")
@@ -112,6 +116,7 @@ def test_h11_a_line_that_holds_text_is_left_as_it_is_and_the_message_waits(mimic
     assert mimic.submitted == ["rm -rf /tmp/half", "Mail from wren."]
 
 
+@pytest.mark.slow
 def test_h11_control_paste_and_enter_submit_what_a_person_had_half_typed(mimic: Mimicked) -> None:
     mimic.types("rm -rf /tmp/ha")
     mimic.server.pastes(mimic.pane, "Mail from wren.")
@@ -131,6 +136,7 @@ def test_h11_a_key_pressed_after_the_last_look_keeps_the_text_out(mimic: Mimicke
     assert "Mail" not in mimic.screen
 
 
+@pytest.mark.slow
 def test_h11_what_someone_typed_behind_our_text_is_not_submitted(mimic: Mimicked) -> None:
     class Hasty(Interfered):
         def before_press(self) -> None:
@@ -141,11 +147,13 @@ def test_h11_what_someone_typed_behind_our_text_is_not_submitted(mimic: Mimicked
     assert mimic.submitted == []
 
 
+@pytest.mark.slow
 def test_h11_blanks_alone_are_a_line_that_is_not_empty(mimic: Mimicked) -> None:
     mimic.server.types(mimic.pane, "   ")
     assert mimic.put("Mail from wren.").reason == "user-typing"
 
 
+@pytest.mark.slow
 @only_tmux
 def test_h11_nobody_types_while_a_person_reads_back(mimic: Mimicked) -> None:
     mimic.server.ask("copy-mode", "-t", mimic.pane)
@@ -172,6 +180,7 @@ def test_h12_a_pane_that_is_gone_is_nobody_elses(mimic: Mimicked, tmp_path: Path
     other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_h12_the_same_number_in_another_server_is_another_pane(tmux: Server, tmp_path: Path) -> None:
     first = Mimicked(tmux, tmp_path, "first")
@@ -207,6 +216,7 @@ def test_h12_nothing_is_typed_into_what_took_the_programs_place(terminals: Serve
     mimic.close()
 
 
+@pytest.mark.slow
 def test_h12_a_suspended_program_is_not_typed_to(terminals: Server | HeldServer, tmp_path: Path) -> None:
     mimic = Mimicked(terminals, tmp_path, typed=True)
     pane = mimic.opened(mimic.process)
@@ -246,6 +256,7 @@ def test_h13_texts_for_two_panes_at_once_do_not_meet_and_the_users_buffers_stay(
         mimic.close()
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_h13_control_one_buffer_for_all_gives_one_text_to_both(tmux: Server, tmp_path: Path) -> None:
     first, second = (Mimicked(tmux, tmp_path, name) for name in ("first", "second"))
@@ -257,6 +268,7 @@ def test_h13_control_one_buffer_for_all_gives_one_text_to_both(tmux: Server, tmp
         mimic.close()
 
 
+@pytest.mark.slow
 @only_tmux
 def test_h13_no_buffer_is_left_where_nothing_could_be_pasted(mimic: Mimicked) -> None:
     class Hasty(Interfered):
@@ -274,6 +286,7 @@ def test_h13_a_text_can_not_end_its_own_paste(mimic: Mimicked) -> None:
     assert mimic.submitted == ["first\nsecond\nthird fourth\n\n/quit"]
 
 
+@pytest.mark.slow
 def test_h13_control_unstripped_it_ends_its_paste_and_submits_itself(mimic: Mimicked) -> None:
     mimic.server.pastes(mimic.pane, "first\x1b[201~\rsecond")
     until(lambda: mimic.submitted)
@@ -314,6 +327,7 @@ def test_a_program_that_dies_at_enter_has_not_been_given_anything(mimic: Mimicke
     assert (outcome.done, outcome.reason) == (False, "session-not-found")
 
 
+@pytest.mark.slow
 def test_a_pane_that_dies_between_paste_and_enter_has_not_been_given_anything(mimic: Mimicked) -> None:
     class Cut(Interfered):
         def before_press(self) -> None:
@@ -324,12 +338,14 @@ def test_a_pane_that_dies_between_paste_and_enter_has_not_been_given_anything(mi
     assert mimic.submitted == []
 
 
+@pytest.mark.slow
 def test_a_dialog_is_reported_and_not_answered(mimic: Mimicked) -> None:
     mimic.order("dialog")
     assert mimic.put("Mail from wren.") == Outcome(False, "blocked", "permission")
     assert mimic.heard("answered") == []
 
 
+@pytest.mark.slow
 def test_a_dialog_that_opens_at_the_last_moment_is_not_answered(mimic: Mimicked) -> None:
     class Late(Interfered):
         def before_press(self) -> None:
@@ -341,6 +357,7 @@ def test_a_dialog_that_opens_at_the_last_moment_is_not_answered(mimic: Mimicked)
     assert mimic.heard("answered") == []
 
 
+@pytest.mark.slow
 def test_a_program_that_shows_nothing_of_the_text_is_not_sent_enter(mimic: Mimicked) -> None:
     mimic.order("hush")
     outcome = mimic.put("Mail from wren.")
@@ -350,6 +367,7 @@ def test_a_program_that_shows_nothing_of_the_text_is_not_sent_enter(mimic: Mimic
     assert mimic.submitted == []
 
 
+@pytest.mark.slow
 def test_a_busy_program_is_interrupted_only_if_that_is_asked_for(mimic: Mimicked) -> None:
     mimic.order("busy")
     assert mimic.put("Mail from wren.").reason == "busy"
@@ -358,11 +376,13 @@ def test_a_busy_program_is_interrupted_only_if_that_is_asked_for(mimic: Mimicked
     assert mimic.heard("interrupted") == [""]
 
 
+@pytest.mark.slow
 def test_the_program_is_made_to_forget_first_if_that_is_asked_for(mimic: Mimicked) -> None:
     assert mimic.put("A new task.", PATIENT, clear_first=True) == Outcome(True)
     assert mimic.submitted == ["/clear", "A new task."]
 
 
+@pytest.mark.slow
 @only_tmux
 def test_panes_that_are_typed_into_together_are_not_typed_into(mimic: Mimicked) -> None:
     mimic.server.ask("set-option", "-w", "-t", mimic.pane, "synchronize-panes", "on")

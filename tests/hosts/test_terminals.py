@@ -6,6 +6,7 @@ The programs run in tmux inside the jail; the keeper's side is the real one, `ke
 import asyncio
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from rookery.hosts import screens
 from rookery.keeper.typing import Outcome, put
 from rookery.runtime.clock import SystemPace
 from rookery.runtime.tmux import Pane
-from tests.hosts.model.script import say
+from tests.hosts.model.script import call, say
 from tests.hosts.programs import ALL
 from tests.hosts.stage import Stage
 from tests.hosts.tui import HOLD, IDLE, Tui, settled
@@ -79,7 +80,7 @@ def write_down(tui: Tui, name: str) -> None:
     """As tmux captured it, with its attributes: tests/unit/test_screen.py reads it again."""
     program = tui.stage.program.name
     column, row = tui.server.ask("display-message", "-p", "-t", tui.pane, "#{cursor_x} #{cursor_y}").split()
-    captured = tui.server.ask("capture-pane", "-p", "-e", "-t", tui.pane).replace(str(tui.stage.project), "/src/nest")
+    captured = re.sub(r"/tmp/[^\s\x1b]*", "/src/nest", tui.server.ask("capture-pane", "-p", "-e", "-t", tui.pane))
     kept = {"column": int(column), "row": int(row), "captured": captured.split("\n")}
     (SEEN / program).mkdir(parents=True, exist_ok=True)
     (SEEN / program / f"{name}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=True) + "\n")
@@ -147,7 +148,7 @@ def test_half_a_line_is_left_untouched_and_the_text_comes_after_it(tmp_path: Pat
         assert tui.heard("half a li") == 0
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", EVERY)
 def test_hostile_text_of_several_lines_arrives_as_one_prompt(tmp_path: Path, name: str) -> None:
     hostile = "First\x1b[201~\rsecond\x03\x04 line\x00\n\n\tthird \x1b]0;title\x07"
     hostile += "\x9b31mline \u202eback\x1b\n/quit\r\nlast."
@@ -157,9 +158,8 @@ def test_hostile_text_of_several_lines_arrives_as_one_prompt(tmp_path: Path, nam
         tui.shows(IDLE[name])
         assert typed(tui, hostile) == Outcome(True)
         tui.shows("the first answer")
-        told = [text for text in tui.asked[-1].texts if "third" in text]
-        assert len(told) == 1
-        assert meant.replace("\t", "").split() == told[0].replace("\t", "").split()
+        told = next(text for text in tui.asked[-1].texts if "third line back" in text)
+        assert meant.split() == told[told.index("First") :].split()[: len(meant.split())]
         assert typed(tui, long) == Outcome(True)
         tui.shows("the second answer")
         assert tui.asked[-1].turns == 1
@@ -180,17 +180,17 @@ def test_a_question_about_trust_is_reported_and_not_answered(tmp_path: Path, nam
         until(lambda: tui.heard("Mail from wren.") == 1, tui.screen)
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "pi"])  # which asks for no leave
 def test_a_question_for_leave_is_reported_and_not_answered(tmp_path: Path, name: str) -> None:
     stage = stage_of(tmp_path, name)
     made = stage.place.home / "made"
-    if name == "claude":
-        asking = stage.program.bash(f"touch {made}")
-    else:
+    asking = stage.program.bash(f"touch {made}")
+    if name == "codex":  # asks for what its sandbox does not let through
         leave = {"sandbox_permissions": "require_escalated", "justification": "May I?"}
         asking = call("exec_command", cmd=f"touch {made}", **leave)
     with Tui(stage, [asking, say("the first answer"), say("the second answer")]) as tui:
         tui.shows(IDLE[name])
+        becomes(tui, State.READY)
         asks(tui, "a person asks")
         becomes(tui, State.BLOCKED, "permission")
         assert typed(tui, "Mail from wren.") == Outcome(False, "blocked", "permission")
@@ -198,12 +198,18 @@ def test_a_question_for_leave_is_reported_and_not_answered(tmp_path: Path, name:
         assert "Mail from wren" not in tui.screen()
         assert not made.exists()
 
-        tui.keys("Enter")
+        until(lambda: agreed(tui) and made.exists(), tui.screen)
         tui.shows("the first answer")
-        assert made.exists()
         assert typed(tui, "Mail from wren.") == Outcome(True)
         tui.shows("the second answer")
         assert tui.heard("Mail from wren.") == 1
+
+
+def agreed(tui: Tui) -> bool:
+    """A person agrees to whatever is asked; some ask twice, about the path and about the command."""
+    if look(tui)[1].state is State.BLOCKED:
+        tui.keys("Enter")
+    return True
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -19,6 +19,7 @@ from rookery.keeper.reaching import queued
 from tests.hosts.crew import ROOK, Crew, Member, install_hooks
 from tests.hosts.model.script import expect, say
 from tests.hosts.programs import ALL
+from tests.hosts.programs.port import save_json
 from tests.hosts.stage import INSTALLED
 from tests.hosts.tui import COMMANDS, IDLE, Tui
 from tests.support.panes import until
@@ -37,9 +38,10 @@ import os, sys, threading
 import rookery
 threading.Timer(float(os.environ["PATIENCE"]), lambda: os._exit(7)).start()
 with rookery.connect() as team:
-    for event in team.follow(0):
-        if event["type"] == "mail.handed":
+    while next(event for event in team.follow(0) if event["type"] == "mail.handed"):
+        if os.environ["LAST"] in open(os.environ["REQUESTS"]).read():
             os._exit(0)
+        threading.Event().wait(0.1)
 """
 
 
@@ -239,21 +241,23 @@ def trust(repo: Path, home: Path) -> None:
             config.write(f'\n[hooks.state."{file}:{name}:0:0"]\ntrusted_hash = "{digest}"\n')
 
 
-@pytest.mark.parametrize("host", ["claude", "codex"])
+@pytest.mark.parametrize("host", ["claude", "codex", "gemini", "opencode", "copilot", "pi"])
 def test_a_session_that_ended_is_resumed_for_its_mail_where_that_is_wanted(crew: Crew, host: str) -> None:
     wren = member(crew, host)
     if host == "codex":
         trust(crew.repo, wren.stage.home)
+    if host == "pi":
+        save_json(wren.stage.home / ".pi" / "agent" / "trust.json", {str(crew.repo): True})
     moves = [say("First."), expect("| Wake up."), say("Second.")]
     wren.play(moves[:1])
-    assert phase(crew)[0] == ""
     sent(crew, "Dawn", "Wake up.")
     (crew.base / "await.py").write_text(AWAIT)
     script = 'rook up --detach --port 0 >/dev/null || exit 9; "$0" "$1"; code=$?; rook down >/dev/null; exit $code'
     command = ["sh", "-c", script, sys.executable, str(crew.base / "await.py")]
+    seen = {"REQUESTS": str(wren.stage.folder / "requests.jsonl"), "LAST": "Second."}
     for wanted in ("false", "true"):
-        environ = {**wren.environ, "ROOK_DELIVERY_RESUME": wanted, "PATIENCE": "4" if wanted == "false" else "60"}
-        run = wren.stage.start(command, moves, environ)
+        seen |= {"ROOK_DELIVERY_RESUME": wanted, "PATIENCE": "4" if wanted == "false" else "100"}
+        run = wren.stage.start(command, moves, {**wren.environ, **seen})
         assert run.code == (0 if wanted == "true" else 7), run.stdout + run.stderr
         assert [way.partition(":")[0] for way in handed(crew, "Dawn")] == (["hook"] if wanted == "true" else [])
     assert not any(request["answer"]["unmet"] or request["answer"]["over"] for request in run.requests)

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.hosts.model.script import Asked, Move, meanwhile
-from tests.hosts.programs.port import Place, save_json
+from tests.hosts.programs.port import Place, merge_json, save_json
 from tests.hosts.stage import Run, Stage, lines
 from tests.support.panes import Server, until
 
@@ -107,10 +107,10 @@ class Tui:
 
     @property
     def asked(self) -> list[Asked]:
-        """The requests of the conversation, so far."""
+        """The requests of the conversation, so far. Beside it Codex asks for a title, with one tool at hand."""
         requests = lines(self.stage.folder / "requests.jsonl")
         views = [Asked(**request["asked"]) for request in requests if "asked" in request]
-        return [view for view in views if view.tools]
+        return [view for view in views if len(view.tools) > 1]
 
     def heard(self, text: str) -> int:
         """How many of the things that the model was told, in its newest request, hold this."""
@@ -169,6 +169,8 @@ def settled(stage: Stage, *, trusted: bool = True) -> Stage:
         claude(place, trusted)
     if name.startswith("codex"):
         codex(place, trusted)
+    if name == "opencode":
+        merge_json(place.project / "opencode.json", {"permission": {"bash": "ask"}})
     return stage
 
 

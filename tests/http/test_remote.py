@@ -26,7 +26,7 @@ SCRIPT = (
     "--as architect send implementer -s Ready -m Start -p high --tag api", "--as implementer inbox",
     "--as architect send implementr -s x", "--as architect send implementer", "--as implementer read MSG-nothing",
     "--as architect broadcast -s all", "--as architect handoff implementer -s yours --done design",
-    "--as architect escalate stuck -m help", "escalate --list", "search ready", "feed", "events", "health", "stats",
+    "--as architect escalate stuck -m help", "escalate --list", "search ready", "feed", "events", "stats",
     "task add Parse --file src/io/ -p high", "task add Print --dep task-0001", "task list",
     "task claim task-0002 --as architect", "task claim task-0001 --as implementer",
     "task claim task-0001 --as architect", "task progress task-0001 -m half --as implementer",

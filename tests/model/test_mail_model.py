@@ -222,7 +222,14 @@ class MailMachine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        assert self.stage.call("sweep") == {**self.model.sweep(), "lapsed": 0, "sessions": 0, "keys": 0, "files": 0}
+        assert self.stage.call("sweep") == {
+            **self.model.sweep(),
+            "lapsed": 0,
+            "sessions": 0,
+            "keys": 0,
+            "files": 0,
+            "attempts": 0,
+        }
 
     # -- looking -----------------------------------------------------------------------------------------------------
 

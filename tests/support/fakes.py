@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from rookery.core.lenses import BUILT_IN
 from rookery.wake.port import EVERYONE
@@ -49,6 +50,16 @@ class FakeProber:
 
     def state(self, pid: int, started: str) -> str:
         return self.states.get((pid, started), "dead")
+
+
+class FakeMachine:
+    """What surrounds the ledger, as a test says; nothing was looked at until it does."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Any] = {}
+
+    def look(self) -> dict[str, Any]:
+        return self.facts
 
 
 class FakeChance:

@@ -1,4 +1,4 @@
-"""Held terminals for tests, in the place of `tests.support.panes.Server`: programs started, and what a person does there.
+"""Held terminals for tests, as `tests.support.panes` has those of tmux: programs started, and what a person does there.
 
 The person is attached as anyone would be, and types raw bytes; what stands on the screen is asked of the holder itself.
 """

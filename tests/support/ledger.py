@@ -80,8 +80,9 @@ WHOLE = {
         SELECT d.agent, m.id FROM deliveries d JOIN messages m ON m.n = d.message
         WHERE d.state = 'completed' AND NOT (
           EXISTS (SELECT 1 FROM receipts r WHERE r.team = d.team AND r.message = d.message AND r.agent = d.agent
-                  AND r.stage = 'acknowledged')
-          AND EXISTS (SELECT 1 FROM events e WHERE e.team = d.team AND e.ref = m.id AND e.type = 'mail.completed'))""",
+                  AND r.stage IN ('acknowledged', 'rerouted'))
+          AND EXISTS (SELECT 1 FROM events e WHERE e.team = d.team AND e.ref = m.id
+                      AND e.type IN ('mail.completed', 'mail.rerouted')))""",
     "a receipt tells of a step that was not taken": """
         SELECT r.message, r.agent FROM receipts r WHERE r.stage = 'acknowledged' AND NOT EXISTS (
           SELECT 1 FROM deliveries d WHERE d.team = r.team AND d.message = r.message AND d.agent = r.agent

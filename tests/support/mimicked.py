@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rookery.core.ports import Terminal
 from rookery.core.screen import Patterns, Rules
@@ -33,7 +34,7 @@ class Mimicked:
         typed: bool = False,
     ) -> None:
         """As the pane's own program, or `typed` by a person into a shell there."""
-        self.server = server
+        self.server: Any = server  # tests of one kind alone use what that kind has
         self._log = folder / f"{name}.log"
         self._fifo = folder / f"{name}.fifo"
         os.mkfifo(self._fifo)

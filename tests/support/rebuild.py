@@ -10,8 +10,8 @@ from typing import Any
 Line = dict[str, Any]
 
 STEPS = {"mail_read": "read", "mail_processing": "processing", "mail_completed": "completed", "mail_failed": "failed",
-         "mail_archived": "archived"}  # fmt: skip
-SEEN = ("mail_read", "mail_processing", "mail_completed", "mail_failed")
+         "mail_archived": "archived", "mail_rerouted": "completed"}  # fmt: skip
+SEEN = ("mail_read", "mail_processing", "mail_completed", "mail_failed", "mail_rerouted")
 LAPSING = ("unread", "read")
 UNTOLD = ("mail_expired", "swept")
 
@@ -81,7 +81,7 @@ class Rebuilt:
         id, data, mine = line["refs"]["messageId"], line["data"], self.names_of(agent)
         imported: dict[str, Any] = data.get("imported", {})
         steps = [each for each in self.lines if each["refs"].get("messageId") == id and each["type"] in STEPS]
-        steps = [each for each in steps if each["actor"] in mine]
+        steps = [each for each in steps if each["target" if each["type"] == "mail_rerouted" else "actor"] in mine]
         expired = [e for e in self.lines if e["type"] == "mail_expired" and e["refs"] == {"messageId": id}]
         state = imported.get("state", "unread")
         for each in sorted([*steps, *(e for e in expired if e["target"] in mine)], key=lambda each: each["seq"]):
@@ -95,7 +95,7 @@ class Rebuilt:
             "reply_to": data.get("reply_to"), "asks": data.get("asks", False), "group": data.get("group"),
             "created_at": imported.get("at") or line["ts"], "expires_at": expires, "state": state,
             "read_at": imported.get("read_at") or _first(steps, SEEN),
-            "completed_at": imported.get("completed_at") or _first(steps, ("mail_completed",)),
+            "completed_at": imported.get("completed_at") or _first(steps, ("mail_completed", "mail_rerouted")),
             "answered_at": self._answered(mine, id),
         }  # fmt: skip
 

@@ -15,7 +15,7 @@ from rookery.runtime.shelf import Shelf
 from rookery.service.tx import WritePolicy
 from rookery.store.sqlite import SqliteStore
 from tests.support import ledger
-from tests.support.fakes import BOOT, HOST, FakeBell, FakeChance, FakeClock, FakeDirectory, FakeProber
+from tests.support.fakes import BOOT, HOST, FakeBell, FakeChance, FakeClock, FakeDirectory, FakeMachine, FakeProber
 from tests.support.stores import prepared
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -41,6 +41,7 @@ class Stage:
     ) -> None:
         self.clock = clock or FakeClock()
         self.prober = FakeProber()
+        self.machine = FakeMachine()
         self.chance = FakeChance()
         self.bell = FakeBell()
         self.directory = FakeDirectory(groups, roles)

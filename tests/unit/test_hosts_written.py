@@ -7,6 +7,8 @@ import pytest
 
 from rookery.core import errors
 from rookery.core.hooks import Answer, Deed, Moment
+from rookery.core.ports import Screen
+from rookery.core.screen import Patterns, State, read
 from rookery.hosts import profile, written
 
 PAGE = Path(__file__).parents[2] / "docs" / "hosts-your-own.md"
@@ -83,3 +85,58 @@ def test_what_is_wrong_is_named_with_what_would_be_right(text: str, message: str
     assert message in refused.value.message
     assert "magpie.toml" in refused.value.message
     assert hint in refused.value.hint
+
+
+SCREEN = PAGE.read_text().partition("```toml\n[screen]\n")[2].partition("```")[0]
+
+
+def screen_of(text: str) -> Patterns | None:
+    return written.screen(text.encode(), "magpie.toml", "magpie")
+
+
+def test_the_screen_of_the_page_is_read_as_the_page_says() -> None:
+    assert screen_of(EXAMPLE) is None
+    assert SCREEN
+    found = screen_of(f"[screen]\n{SCREEN}")
+    assert found
+    idle = ("Magpie 2", "", "+--------", "| > Ask away", "+--------")
+    faint = (*idle[:3], "| >         ", idle[4])
+    assert read(found, Screen(idle, idle, 4, 3)).empty
+    assert read(found, Screen(idle, faint, 4, 3)).empty
+    half = (*idle[:3], "| > rm -rf ha", idle[4])
+    assert read(found, Screen(half, half, 13, 3)).typed == "rm -rf ha"
+    assert read(found, Screen((*idle, "~ thinking (3s)"), idle, 4, 3)).state is State.BUSY
+    asking = ("May I run this?", "[y] yes  [n] no")
+    view = read(found, Screen(asking, asking, 0, 1))
+    assert (view.state, view.gate) == (State.BLOCKED, "permission")
+    assert found.gates["trust"].answer == ("y",)
+    assert (found.clear, found.reference, found.interrupt) == ("/forget", "file:{path}", ("ctrl-c",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('screen = "x"', "screen is 'x'"),
+        ("[screen]\nbusy = ['x']", "screen has no prompt"),
+        ("[screen]\nprompt = '('", "no regular expression"),
+        ("[screen]\nprompt = '> '\nbusy = 'x'", "screen.busy is 'x'"),
+        ("[screen]\nprompt = '> '\nbussy = ['x']", "there is no key screen.bussy"),
+        ("[screen]\nprompt = '> '\nsubmit = ['return']", "names a key 'return'"),
+        ("[screen]\nprompt = '> '\nmultiline = 1", "screen.multiline is 1"),
+        ("[screen]\nprompt = '> '\nmargin = 'x'", "screen.margin is 'x'"),
+        ("[screen]\nprompt = '> '\n[screen.gates]\ntrust = 3", "screen.gates.trust is 3"),
+        ("[screen]\nprompt = '> '\n[screen.gates.trust]\nanswer = ['y']", "screen.gates.trust.shows is None"),
+        (
+            "[screen]\nprompt = '> '\n[screen.gates.trust]\nshows = 'x'\nkeys = []",
+            "there is no key screen.gates.trust.keys",
+        ),
+    ],
+)
+def test_a_mistake_in_a_screen_is_named(text: str, said: str) -> None:
+    with pytest.raises(errors.BadInput) as refused:
+        screen_of(text)
+    assert said in refused.value.message
+
+
+def test_a_screen_beside_a_profile_does_not_disturb_it() -> None:
+    assert magpie(f"{EXAMPLE}\n[screen]\n{SCREEN}") == magpie()

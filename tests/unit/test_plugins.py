@@ -1,6 +1,7 @@
 """The plugins for OpenCode and pi, under a real Node: they ask without a shell, obey, and fail as they were set to."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from rookery.hosts import setup
 from rookery.runtime import installed
+from tests.support.panes import until
 
 pytestmark = pytest.mark.node
 NODE = shutil.which("node") or "node"
@@ -22,7 +24,8 @@ ROOK = f"""#!{sys.executable} -IS
 import json, os, sys, time
 here = os.path.dirname(os.path.abspath(__file__))
 with open(here + "/asked.jsonl", "a") as log:
-    log.write(json.dumps({{"words": sys.argv[1:], "given": json.loads(sys.stdin.read()), "cwd": os.getcwd()}}) + "\\n")
+    log.write(json.dumps({{"words": sys.argv[1:], "given": json.loads(sys.stdin.read()), "cwd": os.getcwd(),
+                          "pid": os.getpid()}}) + "\\n")
 answer = json.load(open(here + "/answers.json")).get(sys.argv[3], {{}})
 if "sleep" in answer:
     time.sleep(answer["sleep"])
@@ -68,6 +71,40 @@ told.again = await handlers.agent_before_settle({ entries: [] }, context)
 await handlers.session_shutdown({}, context)
 console.log(JSON.stringify(told))
 """
+# A program that comes to rest. DONE is how it goes on: woken, busy again, or over.
+RESTS = {
+    "opencode": """
+import { Rookery } from "./plugin.mjs"
+import { existsSync, readFileSync } from "node:fs"
+const asked = () => existsSync("asked.jsonl") && readFileSync("asked.jsonl", "utf8").includes('"idle"')
+const seen = async () => { while (!asked()) await new Promise((resolve) => setTimeout(resolve, 20)) }
+let woken
+const text = new Promise((resolve) => { woken = resolve })
+const client = { session: { promptAsync: async (what) => woken(what) } }
+const hooks = await Rookery({ client, directory: DIRECTORY })
+await hooks.event({ event: { type: "session.created", properties: { info: { id: "ses_1" } } } })
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_other" } } })
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } })
+const busy = () => hooks["chat.message"]({ sessionID: "ses_1" }, { parts: [] })
+DONE
+""",
+    "pi": """
+import extension from "./plugin.mjs"
+import { existsSync, readFileSync } from "node:fs"
+const asked = () => existsSync("asked.jsonl") && readFileSync("asked.jsonl", "utf8").includes('"idle"')
+const seen = async () => { while (!asked()) await new Promise((resolve) => setTimeout(resolve, 20)) }
+let woken
+const text = new Promise((resolve) => { woken = resolve })
+const handlers = {}
+extension({ on: (name, handler) => { handlers[name] = handler }, sendUserMessage: (...what) => woken(what) })
+const context = { cwd: DIRECTORY, hasUI: true, sessionManager: { getSessionId: () => "s1" } }
+await handlers.agent_settled({}, { ...context, hasUI: false })
+await handlers.agent_settled({}, context)
+const busy = () => handlers.before_agent_start({}, context)
+DONE
+""",
+}
+WOKEN = "console.log(JSON.stringify(await Promise.race([text, new Promise((resolve) => setTimeout(resolve, 60000))])))"
 SCRIPTS = {"opencode": ("opencode.js", OPENCODE), "pi": ("pi.ts", PI)}
 ONE_BY_DEFAULT = ["opencode", pytest.param("pi", marks=pytest.mark.slow)]  # each question is a process under a process
 
@@ -95,6 +132,11 @@ class Stage:
         done = subprocess.run([NODE, "script.mjs"], cwd=self.folder, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def rests(self, host: str, done: str) -> "Stage":
+        script = self.folder / "script.mjs"
+        script.write_text(script.read_text().partition("\n")[0] + RESTS[host].replace("DONE", done))
+        return self
 
     def asked(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.folder / "asked.jsonl").read_text().splitlines()]
@@ -184,3 +226,34 @@ def test_exit_code_2_and_a_question_are_refusals(tmp_path: Path, host: str) -> N
     stage = Stage(tmp_path, host)
     assert refusal(host, stage.play(before={"code": 2, "err": "no answer in time\n"})) == "no answer in time"
     assert refusal(host, stage.play(before={"ask": "which files?"})) == "which files?"
+
+
+# -- at rest -----------------------------------------------------------------------------------------------------------
+
+
+def waiters(stage: Stage) -> list[dict[str, Any]]:
+    return [each for each in stage.asked() if each["words"][2] == "idle"]
+
+
+@pytest.mark.parametrize("host", list(RESTS))
+def test_what_a_waiting_process_ends_with_begins_a_turn(tmp_path: Path, host: str) -> None:
+    stage = Stage(tmp_path, host).rests(host, WOKEN + "; process.exit(0)")
+    told = stage.play(idle={"wake": ODD})
+    if host == "pi":
+        assert told == [ODD, {"deliverAs": "followUp"}]
+    else:
+        assert told == {"path": {"id": "ses_1"}, "body": {"parts": [{"type": "text", "text": ODD}]}}
+    (asked,) = waiters(stage)
+    assert asked["words"] == ["hook", host, "idle"]
+    assert asked["given"]["session"] == ("s1" if host == "pi" else "ses_1")
+
+
+@pytest.mark.parametrize("host", list(RESTS))
+@pytest.mark.parametrize("done", ["await seen(); console.log(1)", "await seen(); await busy(); console.log(1)"])
+def test_it_does_not_outlive_the_rest_or_the_program_and_keeps_neither_waiting(
+    tmp_path: Path, host: str, done: str
+) -> None:
+    stage = Stage(tmp_path, host).rests(host, done)
+    stage.play(idle={"sleep": 600})
+    (asked,) = waiters(stage)
+    until(lambda: not os.path.exists(f"/proc/{asked['pid']}"), f"{asked['pid']} is gone")

@@ -36,8 +36,10 @@ VERBS = words("""
     hold.look hold.take hold.renew
     turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.phase turn.wait
     turn.idle turn.heard
-    delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave delivery.teams delivery.done delivery.failed
-    delivery.ways wake dead dead.show dead.resend dead.drop
+    delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave
+    delivery.teams delivery.done delivery.failed
+    delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
+    wake dead dead.show dead.resend dead.drop
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail
@@ -47,7 +49,8 @@ READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
     plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
-    delivery.due delivery.phase delivery.offer delivery.letter delivery.teams dead dead.show
+    delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
+    monitor.teams monitor.sessions monitor.news dead dead.show
     team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)

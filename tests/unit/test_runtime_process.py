@@ -431,3 +431,31 @@ def test_without_argv_the_name_decides() -> None:
     assert is_rook("rook", [])
     assert is_rook("rook", [""])
     assert not runs_one_command("sh", [])
+
+
+# --- how a program is started again -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "argv", "words"),
+    [
+        ("/opt/codex", ["codex", "--full-auto", "do it"], ["/opt/codex"]),
+        ("/usr/bin/node", ["node", "/opt/gemini.js", "-p", "x"], ["/usr/bin/node", "/opt/gemini.js"]),
+        ("/usr/bin/node", ["node", "--max=8", "/opt/g.js"], ["/usr/bin/node", "--max=8", "/opt/g.js"]),
+        ("/usr/bin/node", ["pi"], []),
+        ("/usr/bin/python3", ["python3", "relative.py"], []),
+    ],
+)  # fmt: skip
+def test_a_program_is_its_file_or_its_interpreter_with_the_script(program: str, argv: list[str], words: list[str]):
+    assert process._without_task(program, argv) == words
+
+
+def test_a_process_tells_how_it_is_started_again_and_only_the_variables_that_are_asked_for():
+    child = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, env={"HOME": "/h", "SECRET": "s", "ODD": "a=b"})
+    try:
+        assert process.command_of(child.pid) == [os.path.realpath("/bin/cat")]
+        assert process.variables(child.pid, ("HOME", "ODD", "NOT")) == {"HOME": "/h", "ODD": "a=b"}
+    finally:
+        child.communicate()
+    assert process.command_of(child.pid) == []
+    assert process.variables(child.pid, ("HOME",)) == {}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rookery.core import errors
-from tests.support.stage import MINUTE, Build, Stage
+from tests.support.stage import MINUTE, SECOND, Build, Stage
 
 MINE, OTHER = {"pid": 10, "started": "t10"}, {"pid": 11, "started": "t11"}
 
@@ -111,3 +111,23 @@ def test_nobody_waits_beside_a_person_or_without_a_session(stage: Stage):
 def test_what_is_no_process_is_refused(stage: Stage, bad: dict[str, Any]):
     stage.refused("turn.wait", "ada", **bad)
     stage.refused("turn.idle", "ada", **bad)
+
+
+def test_mail_that_waited_for_the_end_of_a_turn_is_left_to_it_first(stage: Stage):
+    pane = {"kind": "tmux", "socket": "/run/s", "server": "1 2", "pane": "%1"}
+    mine = stage.process()
+    stage.call(
+        "turn.start", stage.caller(process=stage.process()), host="claude", host_id="s", name="eve", terminal=pane
+    )
+    stage.call("turn.wait", "eve", pid=mine[0], started=mine[1])
+    stage.call("turn.phase", "eve", phase="busy")
+    stage.send("bob", "eve")
+    stage.clock.pass_time(10 * MINUTE)
+    stage.call("turn.phase", "eve", phase="idle")
+
+    def due() -> list[str]:
+        return [each["channel"] for each in stage.call("delivery.due", owner="keeper")["due"]]
+
+    assert due() == [], "the process beside it has only now heard that it may"
+    stage.clock.pass_time(10 * SECOND)
+    assert due() == ["terminal"], "it should have by then"

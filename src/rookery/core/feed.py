@@ -29,6 +29,14 @@ TASKS_MORE = (
 GUARD_MORE = ("reserve.lapsed", "reserve.transfer", "slot.take", "slot.give", "slot.lapsed")
 # What was decided about the team, and what it may still use.
 TEAM = ("team.set", "budget.set", "budget.near", "budget.spent")
+# How sessions are, as whoever watches over them finds; `stuck` is one of the feed's own.
+SESSIONS = (
+    "session.died", "session.terminal-gone", "session.stopped", "session.blocked", "session.stalled", "session.well",
+    "session.attached",
+)  # fmt: skip
+
+# Mail that nobody is woken for any more.
+DELIVERY = ("mail.dead",)
 
 FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
 CREW = (*TASKS, *TASKS_MORE, *PLANNING)
@@ -36,7 +44,8 @@ CREW = (*TASKS, *TASKS_MORE, *PLANNING)
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
     "rename", "status", "mail.handed", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
-    "mail.expired", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
+    "mail.expired", "mail.rerouted", "mail.seen", "mail.announced", "mail.resent", "mail.dropped", "delivery.opened",
+    "delivery.closed", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
     "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
     "token.revoked", "artifact",
 )  # fmt: skip
@@ -44,7 +53,7 @@ LEDGER = (
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM)
+    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM, *SESSIONS, *DELIVERY)
     return known if crew_events else tuple(word for word in known if word not in CREW)
 
 

@@ -3,7 +3,7 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from rookery.core.record import NamedTuple
 
@@ -60,6 +60,14 @@ class Shelf(Protocol):
     def remove(self, file: str) -> None: ...
 
 
+class Machine(Protocol):
+    """What surrounds the ledger. Never looked at inside a transaction."""
+
+    def look(self) -> dict[str, Any]:
+        """`store`, `daemons`, `logs` and `disk`, as `core.health` reads them; in a bounded time."""
+        ...
+
+
 class Screen(NamedTuple):
     """One look at a terminal: what a person would see there now."""
 
@@ -95,6 +103,14 @@ class Terminal(Protocol):
         ...
 
     async def unlock(self) -> None: ...
+
+    async def left(self) -> str:
+        """What was pasted here last and never seen to be submitted, by whoever held the lock then; "" if nothing."""
+        ...
+
+    async def forget(self) -> None:
+        """What was pasted last was submitted, or is not ours any more."""
+        ...
 
 
 # What each key sends.

@@ -263,6 +263,16 @@ def is_ours(patterns: Patterns, typed: str, text: str) -> bool:
     return bool(typed.strip()) and there in _letters(text)
 
 
+def is_left(patterns: Patterns, typed: str, text: str) -> bool:
+    """Is what stands in the input line all of this text and nothing else? Of a folded one its size has to agree."""
+    import re
+
+    if patterns.folded and re.fullmatch(patterns.folded, " ".join(typed.split())):
+        sizes = [int(number) for number in re.findall(r"\b(\d+) (?:lines|chars)", typed)]
+        return sizes in ([text.count("\n")], [text.count("\n") + 1], [len(text)])
+    return bool(typed.strip()) and _letters(typed) == _letters(text)
+
+
 def traces(patterns: Patterns, screen: Screen, text: str, line: str) -> int:
     """How often the text, or what the input line showed instead of it, stands on the screen outside of that line."""
     found = _input(patterns, screen)

@@ -3,7 +3,9 @@
 profile.py    what is known of a program, as data; reading an event and writing an answer by it
 claude.py ... one small module per program: its profile
 known.py      which there are; imported one by one, for a hook needs only its own
-written.py    a profile from a TOML file, so that a program is added without Python
+screens.py    what each shows in a terminal: prompt, busy markers, dialogs; `core.screen` says what that means
+written.py    a profile, and a screen, from a TOML file, so that a program is added without Python
+reaching.py   how a program is called for a session of its own: a message queued, a turn resumed
 setup.py      what `rook init` puts into which file of a repository, for each program
 pieces.py     how one thing is put into one file, looked for and taken out; jsontext.py and marked.py do it in the text
 trust.py      whether a program runs what was put there

@@ -61,12 +61,13 @@ GEMINI = Patterns(
     indent=r" {0,3}",
     placeholders=(r"Type your message or @path/to/file",),
     busy=(r"\besc to cancel, ", r"^ [⠁-⣿] "),
-    dialog=r"(?i)\(?use enter to select|press enter to|\(esc to (?:cancel|close)",
+    dialog=r"(?i)\(esc\) *│?$|use enter to select|press enter to|\(esc to (?:cancel|close)\)",
     gates={
         "trust": Gate(r"Do you trust (?:this folder|the files)"),
         "login": Gate(r"How would you like to authenticate|Waiting for auth"),
         "permission": Gate(r"Allow execution|Apply this change\?|Do you want to proceed|Action Required"),
     },
+    folded=r"(?:\[Pasted Text: \d+ (?:lines|chars)\](?: #\d+)?\s*)+",
     clear="/clear",
 )
 OPENCODE = Patterns(
@@ -80,6 +81,7 @@ OPENCODE = Patterns(
     busy=(r"\besc (?:again to )?interrupt\b",),
     dialog=r"(?i)\benter confirm\b|⇆ select",
     gates={"permission": Gate(r"Permission required")},
+    folded=r"(?:\[Pasted ~\d+ lines\]\s*)+",
     clear="/new",
 )
 COPILOT = Patterns(
@@ -95,6 +97,7 @@ COPILOT = Patterns(
         "permission": Gate(r"Do you want to (?:run|allow|use|edit|create)"),
         "login": Gate(r"(?i)device code|/login"),
     },
+    folded=r"(?:\[Paste #\d+ - \d+ lines\]\s*)+",
     clear="/clear",
 )
 PI = Patterns(
@@ -105,6 +108,7 @@ PI = Patterns(
     indent=r"",
     busy=(r"^── [⠁-⣿] ",),
     dialog=r"(?i)↑↓ navigate|enter (?:to )?(?:select|confirm)",
+    folded=r"(?:\[paste #\d+ (?:\+\d+ lines|\d+ chars)\]\s*)+",
     clear="/new",
 )
 # A shell, or a program of lines: no busy marker is known, but while it works its prompt is not there.

@@ -5,5 +5,10 @@ It decides nothing that a verb or `core` could: it looks, asks `core` what that 
 what happened, afterwards. Nothing depends on it: whoever asks for mail gets it without a keeper.
 
     courier     the mail that waits, taken to whoever it is for, by the best way there is
-    typing      text put into a terminal, when and only when that is safe
+    reaching    the agent program itself called: a message queued, a turn begun in a session that was
+    monitor     sessions that died, are blocked, stuck or stalled, noticed and told
+    terminals   the hand that types, and typing: when and only when that is safe
+    calling     commands, webhooks and notifications that the user set up
+    letters     long messages as files                 proof   what shows that mail was seen
+    bells       the bell in an event loop
 """

@@ -95,8 +95,8 @@ class Courier:
             while True:
                 try:
                     await self._find_teams()
-                except errors.Unreachable as error:
-                    log.warning("courier: %s", error.message)
+                except errors.RookError as error:
+                    log.warning("courier: %s %s", error.message, error.hint)
                 await asyncio.sleep(TEAMS_EVERY_S)
         finally:
             await self._stop()
@@ -149,7 +149,8 @@ class Courier:
         offered: dict[str, Any] = {}
         try:
             outcome = await self._handed(team, due, offered)
-            self._reached("handed_over")
+            if outcome.done:
+                self._reached("handed_over")
         finally:
             renewing.cancel()
         await self._written_down(team, where, outcome, offered)
@@ -206,5 +207,5 @@ class Courier:
             told = {**where, "reason": outcome.reason, "detail": outcome.detail}
             next = await self._verbs.call(team, "delivery.failed", told)
             self.failed += 1
-            log.info("%s to %s of %s: %s; again in %d ms, %s", where["channel"], where["agent"], team, outcome.reason,
-                     next["next_ms"], next["circuit"])  # fmt: skip
+            log.info("%s to %s of %s: %s (%s); again in %d ms, %s", where["channel"], where["agent"], team,
+                     outcome.reason, outcome.detail, next["next_ms"], next["circuit"])  # fmt: skip

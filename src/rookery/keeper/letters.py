@@ -41,5 +41,7 @@ class Letters:
         await self.make(team, agent, [id for id in ids if (team, id) in self._made])
 
     def _write(self, team: str, id: str, text: str) -> None:
-        folder = places.private_folder(os.path.dirname(self.path(team, id)))
+        folder = self._home
+        for part in ("teams", team, FOLDER):
+            folder = places.private_folder(os.path.join(folder, part))
         files.write_atomic(os.path.join(folder, f"{id}.md"), text.encode())

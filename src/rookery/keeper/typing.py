@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from rookery.core.ports import Pace, Screen, Spot, Terminal
 from rookery.core.record import NamedTuple
-from rookery.core.screen import Patterns, Rules, State, View, Watch, is_ours, read, ruling, seen, traces
+from rookery.core.screen import Patterns, Rules, State, View, Watch, is_left, is_ours, read, ruling, seen, traces
 from rookery.core.text import plain
 
 GONE, BUSY, USER_TYPING, BLOCKED, FAILED = "session-not-found", "busy", "user-typing", "blocked", "injection-failed"
@@ -53,8 +53,11 @@ class _Typing:
         self._phase = phase
         self._ends = pace.now() + rules.cap_s
         self._answered: set[str] = set()
+        self._left = ""  # what someone before us pasted, and did not live to submit
 
     async def put(self, compose: Compose, interrupt: bool, clear_first: bool) -> Outcome:
+        if clear_first and not self._patterns.clear:
+            return Outcome(False, FAILED, f"no command is known that makes {self._patterns.name} forget")
         while not await self._terminal.lock():
             if (await self._terminal.look()).dead:
                 return Outcome(False, GONE)
@@ -69,7 +72,9 @@ class _Typing:
     async def _put(self, compose: Compose, interrupt: bool, clear_first: bool) -> Outcome:
         while (not_yet := await self._ready(interrupt)) is None:
             interrupt = False
-            if clear_first and self._patterns.clear:
+            if self._left:
+                return await self._finish(compose)
+            if clear_first:
                 outcome = await self._submit(self._patterns.clear, leaves_trace=False)
                 clear_first = outcome is None
                 if outcome and not outcome.done:
@@ -98,7 +103,7 @@ class _Typing:
                 return Outcome(False, GONE)
             watch = seen(watch, self._patterns, screen, self._pace.now())
             now = ruling(watch, await self._told(), self._rules, self._pace.now())
-            if not now.reason:
+            if not now.reason or (now.reason == USER_TYPING and await self._is_left(watch)):
                 return None
             if (now.settled and not await self._answer(watch.view.gate)) or self._late():
                 return Outcome(False, now.reason, now.detail)
@@ -106,6 +111,26 @@ class _Typing:
                 interrupt = False
                 await self._press(self._patterns.interrupt)
             await self._pace.sleep(self._rules.poll_s)
+
+    async def _is_left(self, watch: Watch) -> bool:
+        """Does the line hold, untouched for a while, just what another process of ours pasted and did not submit?"""
+        still = self._pace.now() - watch.since >= max(self._rules.stable_s, self._rules.quiet_s)
+        if not still or watch.view.state is not State.READY or watch.read_back or watch.elsewhere:
+            return False
+        left = await self._terminal.left()
+        self._left = left if left and is_left(self._patterns, watch.view.typed, left) else ""
+        return bool(self._left)
+
+    async def _finish(self, compose: Compose) -> Outcome:
+        """Submit what was left; it is what we were asked for, unless more has come since."""
+        left, self._left = self._left, ""
+        same = plain(await compose(), keep_newlines=self._patterns.multiline).strip() == left
+        outcome = await self._enter(left, leaves_trace=True)
+        return (
+            Outcome(False, BUSY, "what another process left in its line went first")
+            if outcome.done and not same
+            else outcome
+        )
 
     async def _told(self) -> str:
         return await self._phase() if self._phase else ""
@@ -128,6 +153,15 @@ class _Typing:
         if unsafe or not await self._terminal.paste(text, (before.column, before.row)):
             return None
         await self._pace.sleep(self._rules.pause_s)
+        return await self._enter(text, leaves_trace)
+
+    async def _enter(self, text: str, leaves_trace: bool) -> Outcome:
+        outcome = await self._entered(text, leaves_trace)
+        if outcome.done or outcome.reason == USER_TYPING:
+            await self._terminal.forget()
+        return outcome
+
+    async def _entered(self, text: str, leaves_trace: bool) -> Outcome:
         screen, failed = await self._shown(text)
         if failed:
             return failed
@@ -163,22 +197,27 @@ class _Typing:
 
     async def _went(self, text: str, line: str, known: int) -> Outcome | None:
         """Whether the line let go of the text and the program took it; None if the line still has it."""
-        ends = self._pace.now() + self._rules.verify_s
+        began = self._pace.now()
         while True:
             screen = await self._terminal.look()
             if screen.dead:
                 return Outcome(False, GONE, "it ended before it was seen to take the text")
             view = read(self._patterns, screen)
+            # Without any input line it is about to draw another screen, and some take their time.
+            patience_s = self._rules.verify_s if view.prompt else self._rules.cap_s
             held = is_ours(self._patterns, view.typed, text)
             if not held and await self._taken(screen, view, text, line, known):
                 return Outcome(True)
-            if self._pace.now() >= ends:
+            if self._pace.now() >= began + patience_s:
                 return None if held else Outcome(False, FAILED, "the text left its line, and is nowhere to be seen")
             await self._pace.sleep(self._rules.poll_s)
 
     async def _taken(self, screen: Screen, view: View, text: str, line: str, known: int) -> bool:
-        working = view.state is State.BUSY or await self._told() == "busy"
-        return working or traces(self._patterns, screen, text, line) > known
+        """It works, or shows the text outside of its line. Without a line there is no outside: it may have ended."""
+        if view.state is State.BUSY or await self._told() == "busy":
+            return True
+        there = view.prompt or view.state is State.BLOCKED
+        return there and traces(self._patterns, screen, text, line) > known
 
     async def _press(self, keys: tuple[str, ...], at: Spot | None = None) -> bool:
         """The first key only where the cursor was; the others follow it."""

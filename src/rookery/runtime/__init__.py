@@ -5,6 +5,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
 
     places      where the home, the team, the settings files and the store are; the private home and files in it
     process     who a process is (pid and start time), whether it runs, and which one a session is bound to
+    vitals      what all processes take, each with what is below it
     git         branch and top of a repository, read from its files
     folders     the members of a group, and lenses, from folders of Markdown files
     dropbox     a folder into which others put files: what lies there, what is whole, moved aside
@@ -13,16 +14,18 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     doorway     the socket of the fast door
     resolve     a path in its one spelling, relative to the workspace it must not leave
     logs        the log of a resident process: private, rotated, without secrets
+    surroundings the store's files, daemons, logs and the disk, for whoever asks how things are
     shelf       files that rows refer to, written before them, never reached through a symlink
     trees       folders that other programs read and write, never left through a symlink
     shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write
     settling    files of other programs, changed all or not at all, and brought back byte for byte
     installed   programs on the caller's PATH, and how this very `rook` is called
     hooks       where git looks for its hooks
-    tmux        panes of tmux, the user's own or ours; `ourtmux` starts those
+    tmux        panes of tmux: looked at, typed into and locked, by socket, server and pane id
+    ourtmux     a tmux server of our own, for what Rookery starts
     ptys        terminals that Rookery holds itself, where there is no tmux: started, looked at, typed into
     holder      the process that holds one, with its screen in `vt/`; `attaching` shows it to a person
-    clock       SystemClock, SystemProber, SystemChance
+    clock       SystemClock, SystemProber, SystemChance, SystemPace
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a
 file says, but for git's hooks, of which only git knows. A process is never known by its pid alone (H18). What is

@@ -80,6 +80,7 @@ class Holder:
         self._screen = Emulator(columns, rows)
         self._lock: Lock | None = None
         self._heard = 0  # how often a person typed
+        self._left = ""  # what was pasted last, until it was submitted
         self._to_program = bytearray()
         self._lines: dict[int, Line] = {}
         self._waiting: list[Line] = []  # for the end
@@ -385,6 +386,9 @@ class Holder:
             "ended": self._code is not None,
         }  # fmt: skip
 
+    def _asked_state(self, _asked: Mapping[str, Any], _line: Line) -> dict[str, Any]:
+        return {"pid": self._program.pid, "ended": self._code is not None}
+
     def _asked_tail(self, asked: Mapping[str, Any], _line: Line) -> dict[str, Any]:
         return {"lines": self._screen.tail(int(asked["count"]))}
 
@@ -395,7 +399,16 @@ class Holder:
             return {"done": False}
         text = plain(str(asked["text"]))
         brackets = ("\x1b[200~", "\x1b[201~") if PASTE in self._screen.asked else ("", "")
-        return {"done": self._type(text.join(brackets).encode("utf-8", "replace"))}
+        done = self._type(text.join(brackets).encode("utf-8", "replace"))
+        self._left = text if done else self._left
+        return {"done": done}
+
+    def _asked_left(self, _asked: Mapping[str, Any], _line: Line) -> dict[str, Any]:
+        return {"text": self._left}
+
+    def _asked_forget(self, _asked: Mapping[str, Any], _line: Line) -> dict[str, Any]:
+        self._left = ""
+        return {"done": True}
 
     def _asked_press(self, asked: Mapping[str, Any], _line: Line) -> dict[str, Any]:
         from rookery.runtime.vt.screen import CURSOR_KEYS
@@ -466,7 +479,9 @@ class Holder:
 
 
 DEEDS: Mapping[str, Callable[[Holder, Mapping[str, Any], Line], dict[str, Any] | None]] = {
-    "look": Holder._asked_look, "tail": Holder._asked_tail, "paste": Holder._asked_paste, "press": Holder._asked_press,
+    "look": Holder._asked_look, "state": Holder._asked_state, "left": Holder._asked_left,
+    "forget": Holder._asked_forget,
+    "tail": Holder._asked_tail, "paste": Holder._asked_paste, "press": Holder._asked_press,
     "lock": Holder._asked_lock, "unlock": Holder._asked_unlock, "resize": Holder._asked_resize,
     "attach": Holder._asked_attach, "ended": Holder._asked_ended, "end": Holder._asked_end,
 }  # fmt: skip

@@ -31,6 +31,28 @@ class Scope(NamedTuple):
     log: str
 
 
+def scopes(home: str, team: str) -> dict[str, Scope]:
+    """Where a daemon of this home may be, for all of it or for one team; one with a workspace of its own too."""
+    found: dict[str, Scope] = {}
+    for name, mark in (("home", ""), (f"team {team}", f"-{team}")):
+        run, log = os.path.join(home, "run"), os.path.join(home, "logs", f"daemon{mark}.log")
+        runtime = os.path.join(run, f"runtime{mark}.json")
+        if not mark and not os.path.exists(runtime):
+            runtime = os.path.join(home, "runtime.json")
+        found[name] = Scope(os.path.join(run, f"daemon{mark}.lock"), runtime, log)
+    return found
+
+
+def holder(scope: Scope) -> tuple[int, str]:
+    """(pid, state) of the daemon that signed the lock: "running", "stopped", or "" where none is. Takes no lock."""
+    signed = _read(scope.lock)
+    pid, started = signed.get("pid"), signed.get("started")
+    if not isinstance(pid, int) or not isinstance(started, str):
+        return 0, ""
+    state = process.state(pid, started)
+    return (pid, state) if state in (process.RUNNING, process.STOPPED) else (0, "")
+
+
 class Instance:
     """The lock of a scope, ours until `close`."""
 

@@ -96,6 +96,15 @@ def tail(path: str, count: int) -> tuple[list[str], int]:
     return (older + newest)[-count:] if count else [], end
 
 
+ERRORS = re.compile(r"^(\d{4}-\d\d-\d\dT[\d:.]+Z) (?:ERROR|CRITICAL) ", re.MULTILINE)
+
+
+def errors_since(path: str, since: str) -> tuple[int, str]:
+    """How many errors its newest file tells of since a time, and when the last was; as far as its end is read."""
+    found = [stamp for stamp in ERRORS.findall("\n".join(_lines(path)[0])) if stamp >= since]
+    return len(found), found[-1] if found else ""
+
+
 def _lines(path: str) -> tuple[list[str], int]:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:

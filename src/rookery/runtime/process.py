@@ -117,6 +117,24 @@ def ancestors(pid: int) -> list[Ancestor]:
     return chain
 
 
+def namespace() -> str | None:
+    """The pid namespace that processes are seen in from here, as `started` carries it; None where none can be seen."""
+    return _namespace()
+
+
+def command(pid: int) -> list[str]:
+    """What a process was started as; nothing where that is hidden."""
+    return _argv(pid)
+
+
+def folder(pid: int) -> str:
+    """Where a process stands; "" where that is hidden."""
+    try:
+        return os.readlink(f"{PROC}/{pid}/cwd")
+    except OSError:
+        return ""
+
+
 def has_its_terminal(pid: int) -> bool:
     """Does what is typed in its terminal reach it, and not a shell that it was suspended in? True if that is hidden."""
     if not LINUX:

@@ -18,6 +18,7 @@ from rookery.core.record import NamedTuple
 from rookery.core.text import plain
 from rookery.runtime import places, process
 from rookery.runtime.ourtmux import KEPT, SIZE, Window
+from rookery.runtime.tmux import Shown
 
 if TYPE_CHECKING:
     import socket
@@ -81,8 +82,22 @@ def _holder(where: Mapping[str, str]) -> process.Process | None:
 
 def is_there(where: Mapping[str, str]) -> bool:
     """Is the holder there, and its program too?"""
-    said = _ask(where, {"op": "look"})
-    return said is not None and not said["ended"]
+    return bool(panes(where))
+
+
+def panes(where: Mapping[str, str]) -> dict[str, Shown] | None:
+    """As `tmux.panes` tells it: the one that is there, none where it is gone, None if that is not told."""
+    if not _is_address(where):
+        return None
+    said = _ask(where, {"op": "state"})
+    if said is None:
+        return {} if _is_gone(where) else None
+    return {} if said["ended"] else {"": Shown(where["holder"], said["pid"])}
+
+
+def _is_gone(where: Mapping[str, str]) -> bool:
+    number, _, started = where["holder"].partition(" ")
+    return number.isdecimal() and process.state(int(number), started) == process.DEAD
 
 
 def lives_in(where: Mapping[str, str], pid: int) -> bool:
@@ -253,6 +268,13 @@ class Held:
 
     async def unlock(self) -> None:
         await _aside(self._unlock)
+
+    async def left(self) -> str:
+        said = await _aside(_ask, self._where, {"op": "left"})
+        return plain(said["text"]) if said else ""
+
+    async def forget(self) -> None:
+        await _aside(_ask, self._where, {"op": "forget"})
 
     def last_lines(self, count: int) -> list[str]:
         """What stands on the screen and before it, at most so many lines."""

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from rookery.core.errors import BadInput
 from rookery.core.ports import GONE, Screen, Spot
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
@@ -22,6 +23,8 @@ from rookery.runtime import process
 KIND = "tmux"
 PROGRAM = "tmux"
 LOCK = "@rook_injector"
+LEFT = "@rook_left"  # what was pasted and not yet seen to be submitted
+LEFT_LIMIT, TEXT_LIMIT = 8_000, 1 << 20  # characters of it as a word, and as a text
 ANSWER_S = 5.0  # of a server that answers within milliseconds
 KEY_NAMES = {"enter": "Enter", "escape": "Escape", "tab": "Tab", "space": "Space", "up": "Up", "down": "Down",
              "ctrl-c": "C-c", "ctrl-u": "C-u"}  # fmt: skip
@@ -58,6 +61,17 @@ def address(socket: str, server_pid: int, pane: str) -> dict[str, str] | None:
     return {"kind": KIND, "socket": socket, "server": f"{server.pid} {server.started}", "pane": pane}
 
 
+def checked(where: Mapping[str, str]) -> Mapping[str, str]:
+    """An address may come from a row that others wrote; its parts become words of commands that tmux reads."""
+    pid, _, started = where.get("server", "").partition(" ")
+    numbers = (pid + started.replace("@", "")).isdecimal() and bool(pid and started)
+    if where.get("kind") != KIND or not os.path.isabs(where.get("socket", "")) or not numbers:
+        raise BadInput("That is no address of a tmux pane.", "Join again from inside tmux.", code="BAD_ADDRESS")
+    if not is_pane(where.get("pane", "")):
+        raise BadInput("That is no id of a tmux pane: it is % and a number.", "Join again.", code="BAD_ADDRESS")
+    return where
+
+
 def is_pane(pane: str) -> bool:
     return pane.isascii() and pane[:1] == "%" and pane[1:].isdecimal()
 
@@ -68,7 +82,7 @@ def is_there(where: Mapping[str, str]) -> bool:
 
 def lives_in(where: Mapping[str, str], pid: int) -> bool:
     """Is that process the first one of the pane, or below it? The variables that said so may have been inherited."""
-    state = _state(where, _asked(where))
+    state = _state(where, _asked(checked(where)))
     if state is None:
         return False
     return int(state["pane_pid"]) in (pid, *(above.pid for above, _, _ in process.ancestors(pid)))
@@ -109,11 +123,34 @@ def _state(where: Mapping[str, str], said: Said) -> dict[str, str] | None:
     return state if same and state["pane_id"] == where["pane"] else None
 
 
+class Shown(NamedTuple):
+    """A pane in a list of all."""
+
+    server: str
+    first: int  # the pid of its first process
+
+
+NOT_THERE = ("no server running", "No such file or directory", "Connection refused")
+
+
+def panes(socket: str) -> dict[str, Shown] | None:
+    """Every pane of a server in which something runs, by its id; none where no server is; None if that is not told."""
+    if not os.path.isabs(socket):
+        return None
+    said = run(socket, ["list-panes", "-a", "-F", "#{pid} #{pane_id} #{pane_pid} #{pane_dead}"])
+    if said.code:
+        return {} if any(words in said.err for words in NOT_THERE) else None
+    rows = [line.split(" ") for line in said.out.splitlines()]
+    server = process.identify(int(rows[0][0])) if rows else None
+    name = f"{server.pid} {server.started}" if server else ""
+    return {pane: Shown(name, int(first)) for _, pane, first, dead in rows if dead != "1"}
+
+
 class Pane:
     """One pane, and the agent's process in it, if that is known: then nothing is typed into what took its place."""
 
     def __init__(self, where: Mapping[str, str], agent: process.Process | None = None) -> None:
-        self._where = where
+        self._where = checked(where)
         self._agent = agent
         self._mark = ""
 
@@ -132,6 +169,12 @@ class Pane:
 
     async def unlock(self) -> None:
         await _aside(self._unlock)
+
+    async def left(self) -> str:
+        return await _aside(self._left)
+
+    async def forget(self) -> None:
+        await _aside(self._run, ["set-option", "-p", "-u", "-t", self._where["pane"], LEFT])
 
     def last_lines(self, count: int) -> list[str]:
         """What stands on the screen and before it, at most so many lines."""
@@ -170,8 +213,9 @@ class Pane:
 
         buffer, pane = f"rook-{token_hex(8)}", self._where["pane"]
         put = ["paste-buffer", "-d", "-p", "-r", "-b", buffer, "-t", pane]
+        note = ["set-option", "-p", "-t", pane, LEFT, _packed(plain(text))]  # in one step: no paste without it
         try:
-            return self._typed(at, put, plain(text), buffer)
+            return self._typed(at, [*note, ";", *put], plain(text), buffer)
         finally:
             self._run(["delete-buffer", "-b", buffer])  # if it was not used; an error if it was
 
@@ -186,6 +230,10 @@ class Pane:
         done = f"{' '.join(deed)} ; display-message -p {DONE}"
         said = self._run([*load, "if-shell", "-F", "-t", self._where["pane"], is_so, done], text)
         return said.code == 0 and said.out.strip() == DONE
+
+    def _left(self) -> str:
+        said = self._run(["show-options", "-p", "-v", "-q", "-t", self._where["pane"], LEFT])
+        return _unpacked(said.out.strip()) if not said.code else ""
 
     # -- one injector --------------------------------------------------------------------------------------------------
 
@@ -230,6 +278,26 @@ def _is_left(held: str) -> bool:
     started, _, chance = rest.partition("/")
     whole = f"{pid}{started.replace('@', '')}".isdecimal() and chance.isalnum() and held.isascii()
     return whole and process.state(int(pid), started) == process.DEAD
+
+
+def _packed(text: str) -> str:
+    """A text as a word for the server; "-" for one that would be too long."""
+    from base64 import b64encode
+    from zlib import compress
+
+    word = b64encode(compress(text.encode())).decode()
+    return word if len(word) <= LEFT_LIMIT else "-"
+
+
+def _unpacked(word: str) -> str:
+    """Whoever can write to the server can write anything there: what is no such word, or hides a flood, is nothing."""
+    from base64 import b64decode
+    from zlib import decompressobj, error
+
+    try:
+        return decompressobj().decompress(b64decode(word, validate=True), TEXT_LIMIT).decode()
+    except (ValueError, error):
+        return ""
 
 
 async def _aside(deed: Callable[..., T], *args: Any) -> T:

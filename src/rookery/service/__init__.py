@@ -17,7 +17,9 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     holding.py  what both share: the line, lapses resources.py the paths of a claim
     nearby.py   what is reserved near a path     guard.py     can-write
     teams.py    what a team is                   budget.py    what it used, and may use
-    limits.py   asked before a claim or a send
+    limits.py   asked before a claim or a send   turns.py    an agent's turn, for hooks: offer, step, told, phase
+    endpoints.py the ways to an agent            waiters.py  processes beside idle programs
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them
-    escalation.py, feed.py, upkeep.py (sweep, health, stats), exchange.py (export, import)
+    monitor.py  sessions that are not well         rerouting.py mail of one that is gone, to another of its role
+    escalation.py, feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)
 """

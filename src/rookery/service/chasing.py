@@ -15,7 +15,7 @@ CURSOR = "chased"
 
 def put_above(tx: Tx, reader: Row, message: Row, why: str) -> str:
     """Raise it with whoever stands above its reader; the escalation's id, or "" where nobody does."""
-    above = _above(tx, reader)
+    above = above_of(tx, reader)
     if above is None or above["id"] == message["sender"]:
         return ""  # whoever asked leads already, and was told
     title = f"No answer: {text.one_line(message['subject'], 200)}"
@@ -33,7 +33,8 @@ def put_above(tx: Tx, reader: Row, message: Row, why: str) -> str:
     return raised["escalation"]
 
 
-def _above(tx: Tx, reader: Row) -> Row | None:
+def above_of(tx: Tx, reader: Row) -> Row | None:
+    """Whoever leads, or the person; None for the person, who has nobody above."""
     if reader["name"] == names.PERSON:
         return None
     leader = tx.leader()

@@ -55,13 +55,18 @@ def due(
             standing = standing._replace(phase="")  # its hooks are not waited for
         choice = delivery.chosen(
             [way_of(tx, each, row) for each in ends.values()], standing,
-            waited_ms=tx.now - pending["since"], now=tx.now, limits=law,
+            waited_ms=tx.now - _since(row, pending), now=tx.now, limits=law,
         )  # fmt: skip
         if choice.channel and not tx.one("other_owner", agent=row["id"], owner=owner):
             found.append(_job(row, ends[choice.channel], standing, pending) | extra)
         elif choice.wait_ms is not None or choice.channel:
             waits.append(choice.wait_ms or law.first_ms)
     return {"due": found, "next_ms": min(waits, default=None)}
+
+
+def _since(row: Row, pending: Row) -> int:
+    """When it came, or when the program came to rest: what works by itself can not begin before that."""
+    return max(pending["since"], row["phase_at"] if row["phase"] == "idle" else 0)
 
 
 def _job(row: Row, end: Row, standing: Standing, pending: Row) -> dict[str, Any]:

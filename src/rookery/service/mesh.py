@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from rookery.core import errors, mail, mesh, names, naming, text, times
+from rookery.core.caller import Caller
 from rookery.core.presence import is_live
 from rookery.store.port import Row
 
@@ -46,24 +47,32 @@ def join(
         session, epoch = agent["session"], agent["epoch"]
     else:
         facts = {"program": program, "model": model, "spec": spec, "coordination": coordination, "branch": branch}
-        session, epoch = _new_session(tx, agent, facts, how, role, human)
+        session, epoch = _new_session(tx, agent, facts, how, role, human, tx.caller)
     endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
     upkeep.sweep_when_due(tx)
     return _welcome(tx, agent, session, epoch, how)
 
 
+def return_in(tx: Tx, agent: Row, before: Row, process: tuple[int, str]) -> str:
+    """The agent goes on in another process than that of its session before, which is gone: a new session, fenced as
+    ever, with what the other said of itself."""
+    facts = {name: before[name] for name in ("program", "model", "spec", "coordination", "branch")}
+    where = tx.caller._replace(process=process, cwd=before["cwd"], host=before["host"], boot=before["boot"])
+    return _new_session(tx, agent, facts, mesh.Arrival.RETURN, "", False, where)[0]
+
+
 def _new_session(
-    tx: Tx, agent: Row, facts: dict[str, str], how: mesh.Arrival, role: str, human: bool
+    tx: Tx, agent: Row, facts: dict[str, str], how: mesh.Arrival, role: str, human: bool, caller: Caller
 ) -> tuple[str, int]:
     if agent["session"]:
         reason = "taken over" if how is mesh.Arrival.TAKEOVER else "replaced"
         tx.run("end_session", session=agent["session"], reason=reason)
         endpoints.forget(tx, agent, agent["session"])
-    pid, started = tx.caller.process or (None, "")
+    pid, started = caller.process or (None, "")
     session = tx.new_id("ses-")
     tx.run(
         "new_session", id=session, agent=agent["id"], epoch=agent["epoch"] + 1, pid=pid, started=started,
-        boot=tx.caller.boot, host=tx.caller.host, cwd=tx.caller.cwd, at=tx.wall, **facts,
+        boot=caller.boot, host=caller.host, cwd=caller.cwd, at=tx.wall, **facts,
     )  # fmt: skip
     changed = tx.run(
         "bind_session", session=session, id=agent["id"], epoch=agent["epoch"],
@@ -73,7 +82,7 @@ def _new_session(
         raise mesh.fenced(agent["name"], "taken over")
     if agent["session"]:
         _end_holds(tx, agent, "its session was taken over" if how is mesh.Arrival.TAKEOVER else "its session is gone")
-    tx.event("join", agent["name"], target=tx.caller.cwd, preview=how.value, session=session, model=facts["model"])
+    tx.event("join", agent["name"], target=caller.cwd, preview=how.value, session=session, model=facts["model"])
     tx.ring(agent["name"])
     return session, agent["epoch"] + 1
 

@@ -10,6 +10,8 @@ from . import cards
 from .tx import REACHED, Tx
 from .verbs import Arg
 
+_UNSEEN: Row = {"phase": "", "gate": "", "finding": "", "cpu": None, "memory": None}
+
 
 def who(
     tx: Tx,
@@ -19,8 +21,10 @@ def who(
 ) -> dict[str, Any]:
     """Dead sessions are seen as dead at once: the process is looked at, not the word it left."""
     scoped = tx.settings["mesh.scope_to_folder"] if here is None else here
-    recent = _recent(tx)
-    agents = [_card(tx, row, recent.get(row["id"], {})) for row in tx.all("present", everyone=int(all))]
+    recent, vitals = _recent(tx), _vitals(tx)
+    agents = [
+        _card(tx, row, recent.get(row["id"], {}), vitals.get(row["id"])) for row in tx.all("present", everyone=int(all))
+    ]
     if not all:
         agents = [card for card in agents if card["status"] != "offline"]
     if scoped:
@@ -61,7 +65,12 @@ def seen(tx: Tx, agent: Row) -> dict[str, Any]:
     row = next((row for row in tx.all("present", everyone=1) if row["id"] == agent["id"]), None)
     if row is None:
         return {"name": agent["name"], "status": "offline", "session": None}
-    return _card(tx, row, _recent(tx).get(row["id"], {}))
+    return _card(tx, row, _recent(tx).get(row["id"], {}), _vitals(tx).get(row["id"]))
+
+
+def _vitals(tx: Tx) -> dict[int, Row]:
+    """What hooks told of each session, and what was seen of it by whoever watches over this machine."""
+    return {row["agent"]: row for row in tx.all("vitals_shown")}
 
 
 def _recent(tx: Tx) -> dict[int, dict[str, int]]:
@@ -77,13 +86,14 @@ def thresholds(tx: Tx) -> presence.Thresholds:
     )
 
 
-def _card(tx: Tx, row: Row, recent: Mapping[str, int]) -> dict[str, Any]:
+def _card(tx: Tx, row: Row, recent: Mapping[str, int], vitals: Row | None) -> dict[str, Any]:
     if row["session"] is None:
         return {"name": row["name"], "role": row["role"], "is_human": bool(row["is_human"]), "status": "offline",
                 "live": False, "session": None, "cwd": "", "unread": row["unread"], "message": ""}  # fmt: skip
     verdict = tx.liveness(row)
     live = verdict is not None and presence.is_live(verdict)
     automatic = tx.settings["mesh.auto_status"] and live
+    vitals = vitals or _UNSEEN
     said = row["note"] or (
         presence.auto_status(joined_at=row["joined_at"], now=tx.now, recent=recent) if automatic else ""
     )
@@ -101,4 +111,6 @@ def _card(tx: Tx, row: Row, recent: Mapping[str, int]) -> dict[str, Any]:
         "last_activity": times.iso(tx.wall - (tx.now - row["activity_at"])),
         "stats": {"sent": row["sent"], "tool_calls": row["tool_calls"], "tokens": row["tokens"],
                   "files_modified": row["files_modified"]},
+        "phase": vitals["phase"], "gate": vitals["gate"], "finding": vitals["finding"],
+        "cpu": vitals["cpu"] if live else None, "memory": vitals["memory"] if live else None,
     }  # fmt: skip

@@ -150,32 +150,3 @@ def stats(tx: Tx) -> dict[str, Any]:
         "types": {row["type"]: row["times"] for row in tx.all("count_types")},
         "senders": {row["name"]: row["times"] for row in tx.all("busiest_senders")},
     }
-
-
-def health(tx: Tx) -> dict[str, Any]:
-    """healthy, degraded (something wants a look) or unhealthy (something is failing)."""
-    oldest = tx.one("oldest_waiting")
-    states = {row["state"]: row["times"] for row in tx.all("count_mail")}
-    live = [row for row in tx.all("present", everyone=0) if tx.liveness(row) is presence.Liveness.LIVE]
-    gone = [row["name"] for row in tx.all("present", everyone=0) if tx.liveness(row) is not presence.Liveness.LIVE]
-    concerns: list[dict[str, str]] = []
-    if states.get("failed"):
-        concerns.append({"what": f"failed messages: {states['failed']}", "do": "rook inbox --open shows yours"})
-    if gone:
-        concerns.append({"what": f"gone without leaving: {', '.join(gone[:5])}", "do": f"rook --as {gone[0]} leave"})
-    if oldest and tx.now - oldest["created_at"] > DAY_MS:
-        waited = times.ago(tx.now - oldest["created_at"])
-        concerns.append(
-            {"what": f"{oldest['id']} has waited {waited} for {oldest['name']}", "do": f"rook receipts {oldest['id']}"}
-        )
-    buried = tx.one("counted_dead")
-    if buried and buried["times"]:
-        concerns.append({"what": f"dead letters: {buried['times']}", "do": "rook dead"})
-    opened = tx.all("escalations", state="open", limit=100)
-    if opened:
-        concerns.append({"what": f"open escalations: {len(opened)}", "do": "rook escalate --list"})
-    return {
-        "status": "degraded" if concerns else "healthy", "team": tx.team, "live": len(live),
-        "unread": states.get("unread", 0), "failed": states.get("failed", 0), "open_escalations": len(opened),
-        "concerns": concerns,
-    }  # fmt: skip

@@ -172,6 +172,11 @@ TABLE: tuple[Verb, ...] = (
     Verb("delivery.done", "delivery.done", "Mail was handed over", by_token=False),
     Verb("delivery.failed", "delivery.failed", "Mail could not be handed over", by_token=False),
     Verb("delivery.ways", "delivery.ways", "Ways to agents that the settings give", by_token=False),
+    # sessions, for keepers
+    Verb("monitor.teams", "monitor.teams", "Teams with a session of this machine", writes=False, by_token=False),
+    Verb("monitor.sessions", "monitor.sessions", "Sessions of this machine to look at", writes=False, by_token=False),
+    Verb("monitor.news", "monitor.news", "Whether what was seen says anything new", writes=False, by_token=False),
+    Verb("monitor.report", "monitor.report", "Write down and tell how sessions are", by_token=False),
     Verb("wake", "delivery.wake", "Try at once to reach an agent for which mail waits"),
     Verb("dead", "dead.listed", "Mail that could not be delivered", writes=False),
     Verb("dead.show", "dead.show", "What was tried for a dead letter", writes=False),
@@ -196,7 +201,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("feed", "feed.feed", "What happened lately, for people", writes=False),
     Verb("events", "feed.events", "The ledger after a cursor, for programs", writes=False),
     # upkeep
-    Verb("health", "upkeep.health", "Is everything well, and if not, what to do", writes=False),
+    Verb("health", "health.health", "Is everything well, and if not, what to do", writes=False,
+         before="health.look_around"),
     Verb("stats", "upkeep.stats", "How much mail, by whom, of which kind", writes=False),
     Verb("sweep", "upkeep.sweep", "Write down what expired and let go of what is past retention",
          before="upkeep.old_files"),

@@ -81,6 +81,10 @@ class Store(Protocol):
         """What `rook doctor` asks of the store: (what, is it well, what was seen)."""
         ...
 
+    def is_whole(self, limit_s: float) -> tuple[bool | None, str]:
+        """Is it undamaged, and what was seen; None if that took longer than there was time."""
+        ...
+
     def backup(self, path: str) -> None:
         """A consistent copy, made while others write."""
         ...

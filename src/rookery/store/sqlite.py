@@ -267,6 +267,19 @@ class SqliteStore:
             ("schema", schema == queries.latest(self.dialect), str(schema)),
         ]
 
+    def is_whole(self, limit_s: float) -> tuple[bool | None, str]:
+        with self._mutex, translated(self.location):
+            self._patience.read_until = time.monotonic() + limit_s
+            try:
+                verdict = rows(self._connection, "PRAGMA quick_check(5)")
+            except apsw.InterruptError:
+                return None, f"not checked to its end in {limit_s:g} s"
+            except apsw.CorruptError as error:  # too damaged to be checked
+                return False, str(error)
+            finally:
+                self._patience.read_until = 0.0
+        return verdict == [("ok",)], "; ".join(row[0] for row in verdict)
+
     def backup(self, path: str) -> None:
         with self._mutex, translated(path):
             target = apsw.Connection(path)

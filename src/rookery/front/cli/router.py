@@ -28,6 +28,7 @@ class Command(NamedTuple):
 
 
 FOLLOW = Extra(("-f", "--follow"), "go on as things happen")
+WATCH = Extra(("--watch",), "show it again whenever something happens, and every other second, until interrupted")
 SPEC = Extra(("--spec",), "ID is an item of this document, which has its own list", metavar="FILE")
 TREE = (
     Extra(("what",), "mailboxes: a folder per agent, a JSON file per message", choices=("mailboxes",)),
@@ -73,7 +74,9 @@ COMMANDS = (
     Command("join", "mesh", "special.join",
             extras=(Extra(("--auto",), "only where mesh.auto_join says so; silent otherwise"),)),
     Command("leave", "mesh"),
-    Command("who", "mesh"),
+    Command("who", "mesh", "special_health.who", extras=(
+        Extra(("--tree",), "by group, with what each is at and what it takes"), WATCH,
+    )),
     Command("whois", "mesh"),
     Command("rename", "mesh"),
     Command("status", "mesh"),
@@ -171,8 +174,8 @@ COMMANDS = (
     Command("token new", "ops"),
     Command("token list", "ops"),
     Command("token revoke", "ops"),
-    Command("health", "ops"),
-    Command("stats", "ops"),
+    Command("health", "ops", "special_health.health", extras=(WATCH,)),
+    Command("stats", "ops", "special_health.stats", extras=(WATCH,)),
     Command("budget", "ops"),
     Command("budget set", "ops"),
     Command("budget report", "ops", verb="usage_report"),

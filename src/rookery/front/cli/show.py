@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rookery.core.text import one_line, plain
 
-from .showing import clock, new_table, say, short, time_of
+from .showing import clock, new_table, say, short, taken, time_of
 
 PRIORITY = {"urgent": "bold red", "high": "yellow", "normal": "", "low": "dim"}
 STATUS = {"active": "green", "idle": "cyan", "away": "dim", "stuck": "bold red", "offline": "dim"}
@@ -35,6 +35,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_guard
 
         return show_guard.SHOWS[shown_as]
+    if shown_as in ("health", "who.tree"):
+        from . import show_health
+
+        return show_health.SHOWS[shown_as]
     if shown_as.startswith(("dead", "wake")):
         from . import show_delivery
 
@@ -134,6 +138,10 @@ def _whois(result: dict[str, Any]) -> RenderableType:
     for name in names:
         if result.get(name) not in (None, "", 0):
             facts.add_row(name.replace("_", " "), one_line(str(result[name]), 100))
+    if result.get("finding"):
+        facts.add_row("finding", Text(result["finding"], "bold red"))
+    if result.get("memory"):
+        facts.add_row("takes", taken(result))
     if result.get("stats"):
         facts.add_row("stats", ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in result["stats"].items()))
     if result.get("unread_by_sender"):
@@ -331,14 +339,6 @@ def _feed(result: dict[str, Any]) -> RenderableType:
     return Group(*(_event(event) for event in result["events"]))
 
 
-def _health(result: dict[str, Any]) -> RenderableType:
-    colour = {"healthy": "bold green", "degraded": "bold yellow", "unhealthy": "bold red"}[result["status"]]
-    counts = f"  {result['live']} live, {result['unread']:,} unread, {result['failed']} failed"
-    lines = [say((result["status"], colour), counts)]
-    lines += [say(f"  {one_line(c['what'], 100)}", (f"  `{c['do']}`", "dim")) for c in result["concerns"]]
-    return Group(*lines)
-
-
 def _stats(result: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [
         say(("team ", "dim"), result["team"], f": {result['agents']} agents, {result['events']:,} events")
@@ -441,7 +441,7 @@ SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "join": _join, "leave": _leave, "rename": _rename, "who": _who, "whois": _whois, "status": _whois,
     "send": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent, "inbox": _inbox,
     "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
-    "escalations": _escalations, "lenses": _lenses, "feed": _feed, "events": _feed, "health": _health, "stats": _stats,
+    "escalations": _escalations, "lenses": _lenses, "feed": _feed, "events": _feed, "stats": _stats,
     "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
     "export.audit": _export_audit,
 }  # fmt: skip

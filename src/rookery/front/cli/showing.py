@@ -1,6 +1,7 @@
 """What every renderer uses: tables, lines, times."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -39,3 +40,9 @@ def short(stamp: str) -> str:
 
 def time_of(stamp: str) -> str:
     return stamp[11:19]
+
+
+def taken(agent: Mapping[str, Any]) -> str:
+    """Processor and memory of a session's processes, as far as anyone watches."""
+    cpu = f"{agent['cpu']} % " if agent.get("cpu") is not None else ""
+    return f"{cpu}{agent['memory'] // 1024:,} MiB" if agent.get("memory") else ""

@@ -84,10 +84,17 @@ def _ways(desk: Desk, profile: Profile, event: Event, program: process.Process) 
     if not known:
         return None
     environ = {**process.variables(program.pid, reaching.VARIABLES), **_ours(desk.call.environ)}
-    found = reaching.address(
-        profile.name, process.command_of(program.pid), event.session, desk.call.cwd, environ
-    )
+    words = process.command_of(program.pid) or _on_path(profile.name, environ)
+    found = reaching.address(profile.name, words, event.session, desk.call.cwd, environ)
     return dict.fromkeys(known, found) if found else None
+
+
+def _on_path(name: str, environ: Mapping[str, str]) -> list[str]:
+    """Where its own process does not tell: a program may write over the words it was started with."""
+    from rookery.runtime import installed
+
+    found = installed.on_path([name], environ).get(name, "")
+    return [found] if os.path.isabs(found) else []
 
 
 def _ours(environ: Mapping[str, str]) -> dict[str, str]:

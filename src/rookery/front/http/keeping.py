@@ -15,6 +15,7 @@ from rookery.front.cli import own_hosts
 from rookery.hosts import known, screens
 from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
+from rookery.keeper.monitor import Monitor
 from rookery.runtime import places, posting, process, ptys, tmux
 from rookery.store import faults
 
@@ -40,6 +41,19 @@ class Verbs:
 
     async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any:
         return await self._daemon.call(team, verb, args, self._caller)
+
+
+class Watching(Verbs):
+    """The same verbs, for teams of which a session runs on this machine."""
+
+    async def teams(self) -> list[str]:
+        own = self._daemon.team
+        found = await self.call(own, "monitor.teams", {})
+        return [team for team in found["teams"] if not self._daemon.only_team or team == own]
+
+
+def monitor(daemon: Daemon) -> Monitor:
+    return Monitor(Watching(daemon), every_s=daemon.house.settings["monitor.every_s"])
 
 
 def courier(daemon: Daemon) -> Courier:

@@ -120,7 +120,11 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         loop.add_signal_handler(number, stop)
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
-    chores = [asyncio.create_task(_sweep(daemon)), asyncio.create_task(keeping.courier(daemon).run())]
+    chores = [
+        asyncio.create_task(_sweep(daemon)),
+        asyncio.create_task(keeping.courier(daemon).run()),
+        asyncio.create_task(keeping.monitor(daemon).run()),
+    ]
     maildrop = _maildrop(daemon)
     try:
         await server.serve(sockets=[listener])

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 from rookery.core import tasks
 
-from . import shapes_delivery, shapes_guard, shapes_mail, shapes_turns
+from . import shapes_delivery, shapes_guard, shapes_mail, shapes_monitor, shapes_turns
 from . import shapes_team as of
 from .shapes_mail import Counts, Words
 from .shapes_team import Team
@@ -307,21 +307,6 @@ class Events(TypedDict):
 # -- upkeep ----------------------------------------------------------------------------------------------------------
 
 
-class Concern(TypedDict):
-    what: str
-    do: str
-
-
-class Health(TypedDict):
-    status: str
-    team: str
-    live: int
-    unread: int
-    failed: int
-    open_escalations: int
-    concerns: list[Concern]
-
-
 class Stats(TypedDict):
     team: str
     events: int
@@ -337,6 +322,7 @@ class Swept(TypedDict):
     stuck: int
     removed: int
     events: int
+    attempts: int
 
 
 class Due(TypedDict):
@@ -357,7 +343,7 @@ class Alive(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
-    **shapes_delivery.RESULTS,
+    **shapes_delivery.RESULTS, **shapes_monitor.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,
     "task.progress": Progress, "task.assign": Task, "task.cancel": TaskCanceled, "task.unblock": Task,
@@ -373,5 +359,5 @@ RESULTS: Mapping[str, Any] = {
     "artifacts": of.Artifacts, "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
     "token.new": of.TokenMade, "token.list": of.Tokens, "token.revoke": of.TokenRevoked,
     "notices": Notices, "feed": Feed, "events": Events,
-    "health": Health, "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,
+    "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,
 }  # fmt: skip

@@ -58,7 +58,7 @@ class Text(TypedDict):
     files: Words
 
 
-class Letter(TypedDict):
+class WholeLetter(TypedDict):
     id: str
     text: str
 
@@ -73,7 +73,7 @@ class Owned(TypedDict):
     lease_ms: int
 
 
-class Left(TypedDict):
+class LetGo(TypedDict):
     left: bool
 
 
@@ -91,7 +91,7 @@ class Failed(TypedDict):
     dead: Words
 
 
-class Teams(TypedDict):
+class ReachedTeams(TypedDict):
     teams: Words
 
 
@@ -140,8 +140,8 @@ class Dropped(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     "delivery.due": Jobs, "delivery.phase": Phase, "delivery.offer": Text, "delivery.own": Owned,
-    "delivery.leave": Left, "delivery.teams": Teams, "delivery.done": Handed, "delivery.failed": Failed,
-    "delivery.ways": Ways, "delivery.letter": Letter, "delivery.seen": Seen,
+    "delivery.leave": LetGo, "delivery.teams": ReachedTeams, "delivery.done": Handed, "delivery.failed": Failed,
+    "delivery.ways": Ways, "delivery.letter": WholeLetter, "delivery.seen": Seen,
     "wake": Woken, "dead": Dead, "dead.show": DeadShown, "dead.resend": Resent,
     "dead.drop": Dropped, "chase": Chased,
 }  # fmt: skip

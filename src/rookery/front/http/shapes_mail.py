@@ -57,6 +57,11 @@ class Agent(TypedDict):
     cwd: NotRequired[str]
     pid: NotRequired[int | None]
     stats: NotRequired[Counts]
+    phase: NotRequired[str]
+    gate: NotRequired[str]
+    finding: NotRequired[str]
+    cpu: NotRequired[int | None]
+    memory: NotRequired[int | None]
 
 
 class Known(Agent):
