@@ -27,7 +27,24 @@ PIECES = st.one_of(
     st.builds("\x1b[{}{}".format, st.sampled_from(["", "0", "1", "2"]), st.sampled_from("JK")),
     st.builds("\x1b[r\x1b[{};1H\x1b[{}{}".format, number, number, st.sampled_from("LM")),
     st.builds("\x1b[{}r".format, st.sampled_from(["", "2;6", "1;8", "3;5"])),
-    st.sampled_from(["\x1b[2m", "\x1b[22m", "\x1b[0m", "\x1b[38;5;2m", "\x1b[1;2m", "\x1b[m", "\x1b[48;2;2;2;2m"]),
+    st.sampled_from(
+        [
+            "\x1b[2m",
+            "\x1b[22m",
+            "\x1b[0m",
+            "\x1b[38;5;2m",
+            "\x1b[1;2m",
+            "\x1b[m",
+            "\x1b[48;2;2;2;2m",
+            "\x1b[5m",
+            "\x1b[25m",
+            "\x1b[4:3m",
+            "\x1b[38:2::1:2:3m",
+            "\x1b[58;5;2m",
+            "\x1b[;2m",
+            "\x1b[38;5m",
+        ]
+    ),
     # What both let pass without a trace.
     st.sampled_from(
         ["\x1b]0;t\x07", "\x1bP1$r\x1b\\", "\x1b[?25l", "\x1b[?2004h", "\x1b[>4;1m", "\x1b[?4m", "\x1b[ q"]

@@ -15,13 +15,12 @@ from pyte.screens import Char, Margins, wcwidth
 from pyte.screens import Screen as Cells
 
 from . import SHARED_MODES, sift
+from .numbers import attributes, numbers
 from .sift import Sifter, Token
 
 HISTORY = 2_000  # lines that have left the screen at its top
 MARKS = 8  # characters in one cell
 STYLES, CELLS = 64, 1_024  # that are kept made
-NUMBERS = 32  # in one sequence
-LARGEST = 9_999
 ANSWERS_LIMIT = 1_024  # characters in one go, for a program that only asks
 
 _PRIVATE = {5: modes.DECSCNM, 6: modes.DECOM, 7: modes.DECAWM, 25: modes.DECTCEM}  # what pyte acts on
@@ -144,7 +143,7 @@ class Emulator(Cells):
     def _moded(self, token: Token) -> str:
         """Private modes, each by itself."""
         on, passed = token.final == "h", ""
-        for mode in _numbers(token.numbers):
+        for mode in numbers(token.numbers):
             if mode in _ALTERNATE:
                 self._alternate(on)
             elif mode in _PRIVATE:
@@ -155,12 +154,12 @@ class Emulator(Cells):
         return passed
 
     def _plain_mode(self, token: Token) -> str:
-        known = [mode for mode in _numbers(token.numbers) if mode in (modes.IRM, modes.LNM)]
+        known = [mode for mode in numbers(token.numbers) if mode in (modes.IRM, modes.LNM)]
         (self.set_mode if token.final == "h" else self.reset_mode)(*known)
         return token.text if known else ""
 
     def _report(self, token: Token) -> str:
-        asked = _numbers(token.numbers)[:1]
+        asked = numbers(token.numbers)[:1]
         if asked == [5]:
             self._answers.append("\x1b[0n")
         elif asked == [6]:
@@ -170,12 +169,13 @@ class Emulator(Cells):
         return ""
 
     def _identify(self, token: Token) -> str:
-        if _numbers(token.numbers) in ([], [0]):
+        if numbers(token.numbers) in ([], [0]):
             self._answers.append("\x1b[>0;0;0c" if token.prefix else "\x1b[?1;2c")
         return ""
 
     def _styled(self, token: Token) -> str:
-        self.select_graphic_rendition(*_attributes(token.numbers))
+        if told := attributes(token.numbers):
+            self.select_graphic_rendition(*told)
         return token.text
 
     def _soft_reset(self, _token: Token) -> str:
@@ -433,53 +433,9 @@ class Emulator(Cells):
         self.must_repaint = True
 
 
-def _numbers(text: str) -> list[int]:
-    """Of a sequence; what is empty is 0, and none is larger than any screen."""
-    if not text:
-        return []
-    return [min(int(part[:6] or 0), LARGEST) for part in text.replace(":", ";").split(";")[:NUMBERS]]
-
-
-def _attributes(text: str) -> list[int]:
-    """The numbers of a style, as pyte knows them: faint as blinking, no blinking, colours of one notation."""
-    given = iter(text.split(";")[:NUMBERS])
-    told: list[int] = []
-    for part in given:
-        if ":" in part:
-            told += _with_parts(part)
-            continue
-        number = _numbers(part or "0")[0]
-        if number in (38, 48, 58):
-            how = _numbers(next(given, "") or "0")
-            colour = [_numbers(next(given, "") or "0")[0] for _ in range({5: 1, 2: 3}.get(how[0], 0))]
-            told += _colour(number, colour)
-        else:
-            told += _FAINT.get(number, (number,))
-    return told or [0]
-
-
-_FAINT: Mapping[int, tuple[int, ...]] = {2: (5,), 5: (), 6: (), 21: (4,), 22: (22, 25), 25: ()}
-
-
-def _with_parts(part: str) -> list[int]:
-    """`4:3` and `38:2::1:2:3`."""
-    numbers = _numbers(part)
-    if numbers[0] == 4:
-        return [4 if numbers[1] else 24]
-    if numbers[0] in (38, 48, 58) and numbers[1] in (2, 5):
-        return _colour(numbers[0], numbers[-3:] if numbers[1] == 2 else numbers[2:3])
-    return []
-
-
-def _colour(where: int, numbers: list[int]) -> list[int]:
-    if where == 58 or not numbers:  # of a line under the text
-        return []
-    return [where, 5 if len(numbers) == 1 else 2, *(min(number, 255) for number in numbers)]
-
-
 def _calls(method: Callable[..., None], most: int = 1) -> Callable[[Emulator, Token], str]:
     def call(screen: Emulator, token: Token) -> str:
-        method(screen, *_numbers(token.numbers)[:most])
+        method(screen, *numbers(token.numbers)[:most])
         return token.text
 
     return call
@@ -488,7 +444,7 @@ def _calls(method: Callable[..., None], most: int = 1) -> Callable[[Emulator, To
 def _moves(method: Callable[..., None], most: int = 1) -> Callable[[Emulator, Token], str]:
     def move(screen: Emulator, token: Token) -> str:
         screen.cursor.x = min(screen.cursor.x, screen.columns - 1)  # no wrap is due any more
-        method(screen, *_numbers(token.numbers)[:most])
+        method(screen, *numbers(token.numbers)[:most])
         return token.text
 
     return move
