@@ -69,6 +69,9 @@ class HeldServer:
     def shows(self, pane: str, text: str) -> None:
         until(lambda: text in self.screen(pane), lambda: f"{text!r} on\n{self.screen(pane)}")
 
+    def resize(self, pane: str, width: int, height: int) -> None:
+        self.ask(pane, op="resize", size=(width, height))
+
     def kill(self, pane: str) -> None:
         """The terminal and what is in it, at once."""
         ptys.end(self.home, self.address(pane), 0.0)

@@ -74,6 +74,9 @@ class Server:
         self.ask("set-buffer", "-b", "x", "--", text)
         self.ask("paste-buffer", "-p", "-r", "-b", "x", "-t", pane)
 
+    def resize(self, pane: str, width: int, height: int) -> None:
+        self.ask("resize-window", "-t", pane, "-x", str(width), "-y", str(height))
+
     def kill(self, pane: str) -> None:
         self.ask("kill-pane", "-t", pane)
 
