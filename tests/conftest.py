@@ -2,10 +2,14 @@
 
 A test sees no setting, home or git variable of the person who runs it. A marker that names a component (tmux, node,
 browser) skips where the component is missing; with ROOK_NO_SKIPS=1, as in `make test-all`, a skip is a failure.
+
+The folders of tests lie in memory where that can be, because half of a run on a disk is waiting for it. With
+ROOK_NO_SKIPS=1 they lie on the disk; PYTEST_DEBUG_TEMPROOT names another place.
 """
 
 import os
 import shutil
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -20,6 +24,22 @@ COMPONENTS = {
 }
 # Looked up once, before any test changes PATH.
 LACKING = [name for name, commands in COMPONENTS.items() if not any(map(shutil.which, commands))]
+
+MEMORY = "/dev/shm"
+
+
+def memory_will_do() -> bool:
+    """Whether there is room, and programs may be run from there, as some tests do."""
+    try:
+        there = os.statvfs(MEMORY)
+    except OSError:
+        return False
+    room = there.f_bavail * there.f_frsize
+    return room > 1 << 30 and not there.f_flag & os.ST_NOEXEC and os.access(MEMORY, os.W_OK)
+
+
+if not NO_SKIPS and memory_will_do():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 settings.register_profile("dev", deadline=None, max_examples=20)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
@@ -43,11 +63,12 @@ def hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ROOK_HOME", str(folder / "rook"))
 
 
-def pytest_report_header() -> str:
+def pytest_report_header() -> list[str]:
+    folders = f"folders: in {os.environ.get('PYTEST_DEBUG_TEMPROOT') or tempfile.gettempdir()}"
     if not LACKING:
-        return "components: tmux, node and a browser are here"
+        return [folders, "components: tmux, node and a browser are here"]
     fate = "fail" if NO_SKIPS else "are skipped"
-    return f"components: this machine lacks {', '.join(LACKING)}; tests that need them {fate}"
+    return [folders, f"components: this machine lacks {', '.join(LACKING)}; tests that need them {fate}"]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

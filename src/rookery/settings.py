@@ -139,7 +139,7 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("terminal.quiet_s", 3, 0, 3600, "Since a person typed in a terminal, before mail is typed there."),
     _seconds("terminal.cap_s", 60, 0.1, 86_400, "So long one attempt waits for a program to become idle."),
     _seconds("terminal.pause_s", 0.3, 0, 60, "Between a text and the key that submits it."),
-    _seconds("terminal.verify_s", 5, 0.1, 600, "For a text to show, and to leave its line once it is submitted."),
+    _seconds("terminal.verify_s", 5, 0.1, 600, "For a text to show, and to leave its line before Enter is repeated."),
     _seconds("terminal.doubt_s", 10, 0, 86_400, "Hooks say busy, the screen idle: so long the hooks are believed."),
     Setting("terminal.answer_gates", "list", [], "", "Dialogs that may be agreed to before mail is typed: trust.",
             personal=True),

@@ -198,7 +198,10 @@ while True:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT, signal.SIGQUIT])
+LESSER = [pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, *LESSER])
 def test_signals_are_passed_on(rook: Terminal, number: signal.Signals) -> None:
     with command(rook, *under(rook, ECHO)) as run:
         assert run.stdout

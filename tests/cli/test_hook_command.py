@@ -254,13 +254,24 @@ def test_what_is_no_event_is_told_on_stderr_and_stops_no_tool(rook: Terminal, ev
     assert (closed.out, closed.code) == ("", 2)
 
 
-@pytest.mark.parametrize("event", [
+ODD_EVENTS: list[dict[str, Any]] = [
     {}, {"tool_name": 5, "tool_input": []}, {"tool_name": "Write", "tool_input": {"file_path": 7}},
     {"tool_name": "Write", "tool_input": {"file_path": ["a", None, "b"]}}, {"cwd": "\0"}, {"cwd": 1},
     {"tool_name": "Write", "tool_input": {"file_path": "a\0b"}}, {"tool_name": "Bash", "tool_input": {"command": "\0"}},
     {"tool_name": "Bash", "tool_input": {"command": "((" * 5000}}, {"session_id": "s" * 10_000, "model": "\ud800"},
-])  # fmt: skip
-@pytest.mark.parametrize("moment", ["start", "prompt", "before", "after", "stop", "end", "other"])
+]  # fmt: skip
+MOMENTS = ["start", "prompt", "before", "after", "stop", "end", "other"]
+
+
+@pytest.mark.parametrize(
+    ("moment", "event"),
+    # By default all moments with one event, and all events at one moment.
+    [
+        pytest.param(moment, event, marks=[] if moment == "before" or not event else pytest.mark.slow)
+        for moment in MOMENTS
+        for event in ODD_EVENTS
+    ],
+)
 def test_no_event_breaks_it(rook: Terminal, event: dict[str, Any], moment: str):
     rook.stdin = json.dumps(event)
     reply = rook(*ADA, "hook", "claude", moment)
@@ -289,7 +300,7 @@ def hooked(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("flags", "code"), [((), 0), (("--closed",), 2)])
+@pytest.mark.parametrize(("flags", "code"), [pytest.param((), 0, marks=pytest.mark.slow), (("--closed",), 2)])
 def test_a_store_that_is_locked_is_not_waited_for(
     alone: dict[str, str], tmp_path: Path, flags: tuple[str, ...], code: int
 ):
@@ -301,7 +312,7 @@ def test_a_store_that_is_locked_is_not_waited_for(
     assert ("refused" in done.stderr) == (code == 2)
 
 
-@pytest.mark.parametrize(("flags", "code"), [((), 0), (("--closed",), 2)])
+@pytest.mark.parametrize(("flags", "code"), [pytest.param((), 0, marks=pytest.mark.slow), (("--closed",), 2)])
 def test_a_daemon_that_hangs_is_not_waited_for(
     alone: dict[str, str], tmp_path: Path, flags: tuple[str, ...], code: int
 ):

@@ -52,7 +52,12 @@ class Tui:
 
     def __enter__(self) -> "Tui":
         self._thread.start()
-        until(self._is_there, "the server of tmux")
+        try:
+            until(lambda: self._is_there() or not self._thread.is_alive(), "the server of tmux")
+            assert self._is_there(), f"tmux did not start: {self._ran}"
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

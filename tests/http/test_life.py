@@ -72,6 +72,7 @@ def test_a_second_one_of_the_same_scope_is_refused(tmp_path: Path):
             assert narrow.door.get("/v1/tasks").status == 200
 
 
+@pytest.mark.slow
 def test_it_survives_a_stale_pid_file_and_a_killed_predecessor(tmp_path: Path):
     run = tmp_path / "rook" / "run"
     with running(tmp_path) as daemon:

@@ -451,7 +451,12 @@ def test_a_program_is_its_file_or_its_interpreter_with_the_script(program: str, 
 
 
 def test_a_process_tells_how_it_is_started_again_and_only_the_variables_that_are_asked_for():
-    child = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, env={"HOME": "/h", "SECRET": "s", "ODD": "a=b"})
+    environ = {"HOME": "/h", "SECRET": "s", "ODD": "a=b"}
+    child = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=environ)
+    assert child.stdin
+    assert child.stdout
+    child.stdin.write(b"\n")
+    child.stdout.readline()  # before its first word the kernel may still be laying its variables out
     try:
         assert process.command_of(child.pid) == [os.path.realpath("/bin/cat")]
         assert process.variables(child.pid, ("HOME", "ODD", "NOT")) == {"HOME": "/h", "ODD": "a=b"}

@@ -114,6 +114,17 @@ def test_expired_read_and_archived_mail_is_not_due(stage: Stage):
     assert due(stage) == []
 
 
+@pytest.mark.parametrize(("rule", "plain", "asking"), [("all", 1, 1), ("urgent", 0, 1), ("off", 0, 0)])
+def test_which_mail_wakes_is_one_setting_for_every_way(build: Build, rule: str, plain: int, asking: int):
+    stage = build(hook__wake=rule)
+    stage.join("ada", program="claude", terminal=PANE)
+    stage.join("bob")
+    stage.send("bob", "ada", "By the way", type="notification")
+    assert len(due(stage)) == plain
+    stage.send("bob", "ada", "May I?")
+    assert len(due(stage)) == asking
+
+
 # -- a burst ---------------------------------------------------------------------------------------------------------
 
 

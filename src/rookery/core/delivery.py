@@ -43,6 +43,7 @@ KEEPER = ":keeper"  # what keepers listen under; no agent can be called so
 BEST_FIRST: tuple[Channel, ...] = tuple(Channel)
 # What the agent's own program or its hooks do; a keeper uses the others.
 BY_ITSELF = frozenset((Channel.DOOR,))
+OF_A_PROGRAM = frozenset((Channel.DOOR, Channel.QUEUE, Channel.TERMINAL, Channel.RESUME))
 NEEDS_SESSION = frozenset((Channel.DOOR, Channel.QUEUE, Channel.TERMINAL))
 
 HOW: Mapping[str, str] = {

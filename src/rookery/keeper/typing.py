@@ -203,12 +203,11 @@ class _Typing:
             if screen.dead:
                 return Outcome(False, GONE, "it ended before it was seen to take the text")
             view = read(self._patterns, screen)
-            # Without any input line it is about to draw another screen, and some take their time.
-            patience_s = self._rules.verify_s if view.prompt else self._rules.cap_s
             held = is_ours(self._patterns, view.typed, text)
             if not held and await self._taken(screen, view, text, line, known):
                 return Outcome(True)
-            if self._pace.now() >= began + patience_s:
+            # Once the line is empty there is nothing left to do but to look, and some programs take their time.
+            if self._pace.now() >= began + (self._rules.verify_s if held else self._rules.cap_s):
                 return None if held else Outcome(False, FAILED, "the text left its line, and is nowhere to be seen")
             await self._pace.sleep(self._rules.poll_s)
 

@@ -49,7 +49,7 @@ def due(
         pending = tx.one("oldest_pending", agent=row["id"], after=row["handed_to"], limit=LOOK)
         if pending is None or not pending["waiting"]:
             continue
-        ends = {each["channel"]: each for each in tx.all("endpoints_of", agent=row["id"])}
+        ends = {each["channel"]: each for each in tx.all("endpoints_of", agent=row["id"]) if _may_wake(tx, row, each)}
         standing, extra = standing_of(tx, row), _extra(tx, row)
         if extra["interrupt"] and standing.phase == "busy":
             standing = standing._replace(phase="")  # its hooks are not waited for
@@ -75,6 +75,14 @@ def _job(row: Row, end: Row, standing: Standing, pending: Row) -> dict[str, Any]
         "program": row["program"] or row["ran"], "live": standing.live, "pid": row["pid"], "started": row["started"],
         "phase": row["phase"], "gate": row["gate"], "waiting": pending["waiting"], "transcript": row["transcript"],
     }  # fmt: skip
+
+
+def _may_wake(tx: Tx, row: Row, end: Row) -> bool:
+    """What wakes an agent program is the same by whichever way it is woken."""
+    rule = tx.settings["hook.wake"]
+    if rule == "all" or end["channel"] not in delivery.OF_A_PROGRAM:
+        return True
+    return rule == "urgent" and bool(turns.pressing(tx, row, row["handed_to"]))
 
 
 def _extra(tx: Tx, row: Row) -> dict[str, bool]:
