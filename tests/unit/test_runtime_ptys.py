@@ -283,7 +283,7 @@ def test_a_stopped_holder_keeps_nobody_waiting_for_long(there: HeldServer, monke
     os.kill(holder.pid, signal.SIGSTOP)
     try:
         until(lambda: process.state(*holder) == process.STOPPED)
-        monkeypatch.setattr(ptys._ask, "__defaults__", (0.2,))
+        monkeypatch.setattr(ptys, "ANSWER_S", 0.2)
         assert asyncio.run(look.look()).dead
         assert ptys.panes(there.address(pane)) is None, "whether it lives is not known"
     finally:

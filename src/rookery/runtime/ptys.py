@@ -30,6 +30,7 @@ FOLDER = ("run", "pty")
 NAME_LIMIT = 20  # of a socket: a pid, a dot and eight letters
 START_S = 30.0  # an interpreter starts, and then the program
 ANSWER_S = 5.0  # of a holder that answers within milliseconds, and within a second under a flood
+PID_DIGITS = 9
 KEEP_S = 300.0  # an exit code that nobody asks for
 GRACE_S = 5.0
 
@@ -74,10 +75,13 @@ def _is_address(told: Any) -> bool:
 def _holder(where: Mapping[str, str]) -> process.Process | None:
     """The holder, while it lives."""
     number, _, started = where["holder"].partition(" ")
-    if not (number.isascii() and number.isdecimal()) or len(number) > 9:
-        return None
-    alive = process.state(int(number), started) in (process.RUNNING, process.STOPPED)
-    return process.Process(int(number), started) if alive else None
+    return process.Process(int(number), started) if _state(where) in (process.RUNNING, process.STOPPED) else None
+
+
+def _state(where: Mapping[str, str]) -> str:
+    number, _, started = where["holder"].partition(" ")
+    is_number = number.isascii() and number.isdecimal() and len(number) <= PID_DIGITS
+    return process.state(int(number), started) if is_number else process.DEAD
 
 
 def is_there(where: Mapping[str, str]) -> bool:
@@ -87,17 +91,16 @@ def is_there(where: Mapping[str, str]) -> bool:
 
 def panes(where: Mapping[str, str]) -> dict[str, Shown] | None:
     """As `tmux.panes` tells it: the one that is there, none where it is gone, None if that is not told."""
-    if not _is_address(where):
+    if not _is_address(where) or _state(where) == process.UNKNOWN:
         return None
-    said = _ask(where, {"op": "state"})
-    if said is None:
-        return {} if _is_gone(where) else None
+    try:
+        with connected(where, ANSWER_S) as line:
+            said = asked(line, {"op": "state"})
+    except (FileNotFoundError, ConnectionRefusedError):
+        return {}
+    except (OSError, ValueError):
+        return None
     return {} if said["ended"] else {"": Shown(where["holder"], said["pid"])}
-
-
-def _is_gone(where: Mapping[str, str]) -> bool:
-    number, _, started = where["holder"].partition(" ")
-    return number.isdecimal() and process.state(int(number), started) == process.DEAD
 
 
 def lives_in(where: Mapping[str, str], pid: int) -> bool:
@@ -176,14 +179,14 @@ def _forget(path: str) -> None:
 
 def ended(where: Mapping[str, str], wait_s: float = 0.0) -> Ended | None:
     """Exit code and last screen of a program that has ended, once: the holder goes when it has told them."""
-    return _result(_ask(where, {"op": "ended", "wait": wait_s > 0}, ANSWER_S + wait_s))
+    return _result(_ask(where, {"op": "ended", "wait": wait_s > 0}, wait_s))
 
 
 def end(home: str, where: Mapping[str, str], grace_s: float = GRACE_S) -> Ended:
     """End what runs in one of our terminals: asked, then killed. Any other is refused, whatever the address says."""
     if where.get("kind") != KIND or os.path.dirname(where.get("socket", "")) != folder(home):
         raise NotYours("That terminal was not started by Rookery.", "Close it where it was opened.")
-    done = _result(_ask(where, {"op": "end", "grace_s": grace_s}, ANSWER_S + grace_s))
+    done = _result(_ask(where, {"op": "end", "grace_s": grace_s}, grace_s))
     if done is None:
         raise UnknownName("There is no such terminal any more.", code="NO_TERMINAL")
     return done
@@ -236,10 +239,10 @@ def asked(line: "socket.socket", request: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-def _ask(where: Mapping[str, str], request: Mapping[str, Any], wait_s: float = ANSWER_S) -> dict[str, Any] | None:
+def _ask(where: Mapping[str, str], request: Mapping[str, Any], more_s: float = 0.0) -> dict[str, Any] | None:
     """What the holder answers; None if it is gone, or does not answer."""
     try:
-        with connected(where, wait_s) as line:
+        with connected(where, ANSWER_S + more_s) as line:
             return asked(line, request)
     except (OSError, ValueError):
         return None
