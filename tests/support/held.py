@@ -32,9 +32,18 @@ class HeldServer:
         self._windows[pane] = ptys.start(
             self.home, ["env", *command], cwd=self.home, environ={"PATH": os.environ["PATH"]}, size=(width, height)
         )
-        person = self._people[pane] = ptys.connected(self.address(pane), 10.0)
-        assert ptys.asked(person, {"op": "attach", "size": (width, height)}) == {"done": True}
+        self._attend(pane, (width, height))
         return pane
+
+    def adopt(self, address: dict[str, str], first: Sequence[Any], size: tuple[int, int]) -> str:
+        """One that was started elsewhere, in a folder that is ours."""
+        self._windows["adopted"] = ptys.Window(address, process.Process(*first))
+        self._attend("adopted", size)
+        return "adopted"
+
+    def _attend(self, pane: str, size: tuple[int, int]) -> None:
+        person = self._people[pane] = ptys.connected(self.address(pane), 10.0)
+        assert ptys.asked(person, {"op": "attach", "size": size}) == {"done": True}
 
     def address(self, pane: str) -> dict[str, str]:
         return self._windows[pane].address
