@@ -14,7 +14,7 @@ from typing import Any
 from rookery.runtime import process
 from rookery.runtime.ptys import VARIABLE
 
-TERM = "xterm-256color"
+TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}  # what `vt` understands, and what people have
 OTHERS_VARIABLES = ("TMUX", "TMUX_PANE", "STY", "LINES", "COLUMNS")  # of the terminal that the starter was in
 READ = 1 << 14
 INPUT_LIMIT = 1 << 20  # bytes for a program that does not read
@@ -104,7 +104,7 @@ class Program:
 
 def _started(spec: Mapping[str, Any], slave: int) -> subprocess.Popen[bytes]:
     environ = {name: value for name, value in spec["environ"].items() if name not in OTHERS_VARIABLES}
-    environ |= {VARIABLE: json.dumps(spec["address"], separators=(",", ":")), "TERM": TERM}
+    environ |= {VARIABLE: json.dumps(spec["address"], separators=(",", ":")), **TERMINAL}
     return subprocess.Popen(
         spec["argv"], env=environ, cwd=spec["cwd"], stdin=slave, stdout=slave, stderr=slave,
         preexec_fn=lambda: os.login_tty(0),  # we are one thread, so that this is safe
