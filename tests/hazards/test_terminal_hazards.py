@@ -241,7 +241,7 @@ def test_h13_texts_for_two_panes_at_once_do_not_meet_and_the_users_buffers_stay(
     tmux.ask("set-buffer", "-b", "named", "what the user keeps")
     before = tmux.ask("list-buffers", "-F", "#{buffer_name}=#{buffer_sample}")
     threads = [
-        threading.Thread(target=mimic.put, args=(f"Mail for {number}: {'words ' * 300}", PATIENT))
+        threading.Thread(target=mimic.put, args=(f"Mail for {number}: {'words ' * 10}", PATIENT))
         for number, mimic in enumerate(mimics)
     ]
     for thread in threads:
@@ -249,7 +249,7 @@ def test_h13_texts_for_two_panes_at_once_do_not_meet_and_the_users_buffers_stay(
     for thread in threads:
         thread.join()
     assert [mimic.submitted for mimic in mimics] == [
-        [f"Mail for {number}: {'words ' * 300}".strip()] for number in range(4)
+        [f"Mail for {number}: {'words ' * 10}".strip()] for number in range(4)
     ]
     assert tmux.ask("list-buffers", "-F", "#{buffer_name}=#{buffer_sample}") == before
     for mimic in mimics:

@@ -215,7 +215,7 @@ def test_twenty_failures_make_a_dead_letter_and_those_who_care_are_told(stage: S
     assert len(tried) == 20
     assert {each["reason"] for each in tried} == {"injection-failed"}
     assert any(message["subject"] == "Not delivered: Please look" for message in stage.inbox("bob"))
-    assert any("No answer: Please look" in message["subject"] for message in stage.inbox("user"))
+    assert any("Not delivered: Please look" in message["subject"] for message in stage.inbox("user"))
     assert "Please look" in stage.subjects("ada"), "dead is not lost"
     assert stage.call("health")["status"] == "degraded"
 
@@ -458,3 +458,61 @@ def test_what_a_record_shows_is_seen_once_and_only_after_it_was_handed_over(stag
     assert stage.call("delivery.seen", agent="ada", ids=[id])["seen"] == []
     assert stages(stage, id) == [("accepted", ""), ("handed-over", "terminal"), ("seen", "transcript")]
     stage.refused("delivery.seen", agent="ada", ids=["x"] * 21)
+
+
+# -- what whoever is asked can do about it ------------------------------------------------------------------------
+
+
+def test_an_answer_to_what_the_system_put_up_goes_to_whoever_asked(build: Build):
+    stage = build(leader="lea")
+    stage.join_all("lea", "ada", "bob")
+    stage.send("bob", "ada", "May I?", body="Drop the table?")
+    stage.clock.pass_time(HOUR + SECOND)
+    (raised,) = stage.call("chase")["escalated"]
+    (told,) = stage.inbox("lea")
+    assert "| Drop the table?" in told["body"], "whoever is asked need not open another's mailbox"
+    answered = stage.call("reply", "lea", id=raised, body="No")
+    assert [each["name"] for each in answered["recipients"]] == ["bob"]
+    assert [each["state"] for each in stage.call("escalations")["escalations"]] == ["closed"]
+
+
+def test_an_escalation_that_is_acknowledged_is_closed(build: Build):
+    stage = build()
+    stage.join_all("ada", "bob")
+    stage.send("bob", "ada", "May I?")
+    stage.clock.pass_time(HOUR + SECOND)
+    stage.call("chase")
+    (told,) = stage.inbox("user")
+    stage.call("ack", None, ids=[told["id"]])
+    assert [each["state"] for each in stage.call("escalations")["escalations"]] == ["closed"]
+    assert len(stage.events("escalation.closed")) == 1
+
+
+def test_a_letter_that_dies_again_is_told_to_its_sender_and_not_put_up_again(stage: Stage):
+    id = bury(stage)
+    stage.clock.pass_time(1)
+    stage.call("dead.resend", "bob", id=id)
+    stage.clock.pass_time(1)
+    for _ in range(19):
+        assert fail(stage)["dead"] == [], "it begins anew"
+    assert fail(stage)["dead"] == [id]
+    assert [each["attempts"] for each in stage.call("dead", "bob")["letters"]] == [20]
+    assert len(stage.call("escalations")["escalations"]) == 1
+
+
+def test_whoever_left_is_reached_by_what_needs_no_session(build: Build):
+    stage = build(reach={"ada": {"command": ["/bin/true"]}})
+    stage.join("ada", program="claude", terminal=PANE)
+    stage.join("bob")
+    stage.call("delivery.ways")
+    stage.call("leave", "ada")
+    told = stage.send("bob", "ada")["recipients"][0]
+    assert "a command is run for it" in told["how"]
+    assert [each["channel"] for each in due(stage)] == ["command"]
+
+
+def test_wake_tells_whether_anyone_delivers(stage: Stage):
+    stage.send("bob", "ada")
+    assert not stage.call("wake", "bob", name="ada")["kept"]
+    stage.bell.waiting[KEEPER] = 1
+    assert stage.call("wake", "bob", name="ada")["kept"]

@@ -8,7 +8,9 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     tx.py       what a verb is given: the transaction, the clock, who calls, the settings
     mesh.py     join, leave, rename, status      presence.py  who, whois
     post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search
-    drops.py    a message written as a file      features.py  lenses, rounds, routes
+    drops.py    a message written as a file      features.py  lenses, routes; rounds.py: again and again
+    delivery.py mail that goes to its reader     ways.py      by which ways, and how they stand
+    dead.py     mail that was given up           chasing.py   mail that got no answer
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents
@@ -21,5 +23,5 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     endpoints.py the ways to an agent            waiters.py  processes beside idle programs
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     monitor.py  sessions that are not well         rerouting.py mail of one that is gone, to another of its role
-    escalation.py, feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)
+    escalation.py, raising.py (its record), feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)
 """

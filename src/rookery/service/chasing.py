@@ -5,22 +5,24 @@ from typing import Any
 from rookery.core import errors, mail, names, text, times
 from rookery.store.port import Row
 
-from . import escalation
+from . import cards, escalation
 from .tx import Tx
 
 LOOK, GLANCE = 2_000, 200  # events at once, when something is done and when it is only asked
 LATE_MS = 86_400_000  # what should have been noticed this long ago is left alone: nobody is served by a flood
 CURSOR = "chased"
+SHOWN = 1_000  # characters of what was asked
 
 
-def put_above(tx: Tx, reader: Row, message: Row, why: str) -> str:
+def put_above(tx: Tx, reader: Row, message: Row, why: str, what: str = "No answer") -> str:
     """Raise it with whoever stands above its reader; the escalation's id, or "" where nobody does."""
     above = above_of(tx, reader)
     if above is None or above["id"] == message["sender"]:
         return ""  # whoever asked leads already, and was told
-    title = f"No answer: {text.one_line(message['subject'], 200)}"
-    id = message["id"]
-    body = f"{why}\n\nIt asked for an answer. `rook read {id}` shows it, `rook reply {id}` answers."
+    title = f"{what}: {text.one_line(message['subject'], 200)}"
+    said, more = text.cut(cards.card(tx, message["n"], None)["body"], SHOWN)
+    quoted = f"\n\n{text.fence(said)}{' ...' if more else ''}" if said else ""
+    body = f"{why} It asked for an answer.{quoted}\n\nA reply to this goes to {message['sender_name']}."
     level = "person" if above["name"] == names.PERSON else "leader"
     sender = tx.find_agent(names.SYSTEM) or tx.make_agent(names.SYSTEM)
     try:

@@ -16,23 +16,24 @@ SHOWN = 50
 
 def bury_worn_out(tx: Tx, row: Row, handed_to: int, reason: str, law: delivery.Limits) -> list[str]:
     """What was tried too often, or has waited too long for a moment that does not come."""
+    anew = tx.one("fresh_since", agent=row["id"])
+    since = max(row["joined_at"] or 0, anew["at"] + 1 if anew and anew["at"] else 0)
     found = (
-        tx.one("worn_out", agent=row["id"], after=handed_to, since=row["joined_at"] or 0, others=law.tries - 1),
-        tx.one(
-            "long_tried", agent=row["id"], after=handed_to, since=row["joined_at"] or 0, before=tx.now - law.patience_ms
-        ),
+        tx.one("worn_out", agent=row["id"], after=handed_to, since=since, others=law.tries - 1),
+        tx.one("long_tried", agent=row["id"], after=handed_to, since=since, before=tx.now - law.patience_ms),
     )
     upto = max((each["upto_n"] for each in found if each), default=0)
     if not upto:
         return []
     rows = tx.all("pending_upto", agent=row["id"], after=handed_to, upto=upto, limit=MOST)
     for message in rows:
-        _bury(tx, row, message, reason)
+        _bury(tx, row, message, reason, since)
     return [message["id"] for message in rows]
 
 
-def _bury(tx: Tx, row: Row, message: Row, reason: str) -> None:
-    counted = tx.one("count_attempts", agent=row["id"], message=message["n"])
+def _bury(tx: Tx, row: Row, message: Row, reason: str, since: int) -> None:
+    before = tx.one("is_dead", agent=row["id"], message=message["n"])  # told above when it died the first time
+    counted = tx.one("count_attempts", agent=row["id"], message=message["n"], since=since)
     tries = counted["times"] if counted else 0
     tx.run("bury", agent=row["id"], message=message["n"], reason=reason, attempts=tries, at=tx.wall)
     seq = tx.event("mail.dead", names.SYSTEM, target=row["name"], ref=message["id"], preview=message["subject"],
@@ -47,10 +48,10 @@ def _bury(tx: Tx, row: Row, message: Row, reason: str) -> None:
         f"{why}\n\nIt waits in {row['name']}'s mailbox. `rook dead show {message['id']}` tells what was tried, "
         f"`rook dead resend {message['id']}` tries again.", tags=("delivery",),
     )  # fmt: skip
-    if message["asks"]:
+    if message["asks"] and not before:
         from . import chasing
 
-        chasing.put_above(tx, row, message, why)
+        chasing.put_above(tx, row, message, why, "Not delivered")
 
 
 # -- verbs -----------------------------------------------------------------------------------------------------------
@@ -91,7 +92,6 @@ def resend(
     """Tried again from the start, for whoever it did not reach."""
     rows = [row for row in _letters(tx, id, to) if _settled(tx, row, "resent")]
     for row in rows:
-        tx.run("forget_attempts", agent=row["agent"], upto=row["message"])
         tx.run("endpoint_again", agent=row["agent"])
         tx.ring(row["recipient"])
     tx.raise_flags(REACHED)

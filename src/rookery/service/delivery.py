@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from rookery.core import delivery, digest, errors, extras, names, presence, text
-from rookery.core.delivery import Channel, Circuit, Standing, Way
+from rookery.core.delivery import Channel, Circuit, Standing
 from rookery.store.port import Row
 
 from . import cards, dead, mailbox, turns
+from . import ways as ways_to
 from .tx import REACHED, Tx
 from .verbs import Arg
 
@@ -22,14 +23,6 @@ LOOK = 1_000
 AGENTS = 500
 HANDED = turns.HANDED
 CHANNELS = tuple(Channel)
-
-
-def limits(tx: Tx) -> delivery.Limits:
-    ms = tx.settings.ms
-    return delivery.Limits(
-        ms("delivery.retry_s"), ms("delivery.retry_most_s"), tx.settings["delivery.tries"], ms("delivery.patience_s"),
-        tx.settings["delivery.failures"], ms("delivery.pause_s"), ms("delivery.grace_s"),
-    )  # fmt: skip
 
 
 # -- what waits ------------------------------------------------------------------------------------------------------
@@ -42,10 +35,8 @@ def due(
     if not tx.flags & REACHED:
         return {"due": [], "next_ms": None}
     only = tx.agent(agent)["id"] if agent else 0
-    law, found, waits = limits(tx), list[dict[str, Any]](), list[int]()
+    law, found, waits = ways_to.limits(tx), list[dict[str, Any]](), list[int]()
     for row in tx.all("reachable", agent=only, limit=AGENTS):
-        if row["left_at"] is not None and not row["is_human"]:
-            continue  # it said goodbye: its mail waits for its return
         pending = tx.one("oldest_pending", agent=row["id"], after=row["handed_to"], limit=LOOK)
         if pending is None or not pending["waiting"]:
             continue
@@ -54,7 +45,7 @@ def due(
         if extra["interrupt"] and standing.phase == "busy":
             standing = standing._replace(phase="")  # its hooks are not waited for
         choice = delivery.chosen(
-            [way_of(tx, each, row) for each in ends.values()], standing,
+            [ways_to.way_of(tx, each, row) for each in ends.values()], standing,
             waited_ms=tx.now - _since(row, pending), now=tx.now, limits=law,
         )  # fmt: skip
         if choice.channel and not tx.one("other_owner", agent=row["id"], owner=owner):
@@ -78,10 +69,12 @@ def _job(row: Row, end: Row, standing: Standing, pending: Row) -> dict[str, Any]
 
 
 def _may_wake(tx: Tx, row: Row, end: Row) -> bool:
-    """What wakes an agent program is the same by whichever way it is woken."""
+    """What wakes an agent program is the same by whichever way it is woken; one that said goodbye is not woken."""
     rule = tx.settings["hook.wake"]
-    if rule == "all" or end["channel"] not in delivery.OF_A_PROGRAM:
+    if end["channel"] not in delivery.OF_A_PROGRAM:
         return True
+    if rule == "all" or row["left_at"] is not None:
+        return row["left_at"] is None
     return rule == "urgent" and bool(turns.pressing(tx, row, row["handed_to"]))
 
 
@@ -98,36 +91,6 @@ def _extra(tx: Tx, row: Row) -> dict[str, bool]:
 
 def standing_of(tx: Tx, row: Row) -> Standing:
     return Standing(bool(row["program"]), row["phase"], tx.liveness(row) is presence.Liveness.LIVE)
-
-
-def way_of(tx: Tx, end: Row, row: Row | None = None) -> Way:
-    """A way as the law sees it. What keeps from a moment that is over is forgotten: the program came to rest since."""
-    next_at = end["next_at"]
-    if row is not None and row["phase"] == "idle" and end["reason"] in delivery.OF_THE_MOMENT:
-        tried_at = next_at - delivery.backoff_ms(end["tries"], limits(tx))
-        next_at = 0 if row["phase_at"] >= tried_at else next_at
-    return Way(end["channel"], _works(tx, end), next_at, Circuit(end["failures"], end["open_until"]))
-
-
-def _works(tx: Tx, end: Row) -> bool:
-    """Can it be used from this machine? Whether it then succeeds is another matter, and told with a reason."""
-    if end["host"] != tx.world.host:
-        return False
-    if end["channel"] == Channel.RESUME:
-        return tx.settings["delivery.resume"]
-    if end["channel"] in (Channel.DOOR, Channel.TERMINAL) and end["boot"] != tx.world.boot:
-        return False
-    if end["channel"] != Channel.DOOR:
-        return True
-    address = json.loads(end["address"])
-    return tx.world.prober.state(address.get("pid", 0), address.get("started", "")) == "running"
-
-
-def told(tx: Tx, rows: Sequence[Row], *, live: bool, kept: bool) -> dict[str, str]:
-    """What whoever has just sent is told of a recipient with ways to it; nothing, if none of them can be used."""
-    standing = Standing(bool(rows[0]["program"]), rows[0]["phase"], live)
-    how = delivery.told([Way(row["channel"], _works(tx, row)) for row in rows], standing, kept=kept)
-    return {"state": "live" if live else "queued", "how": how} if how else {}
 
 
 def phase(tx: Tx, agent: Annotated[str, Arg("whom to look at")]) -> dict[str, Any]:
@@ -258,7 +221,7 @@ def failed(
     if reason not in tuple(delivery.Reason):
         raise errors.BadInput(f"No reason {text.quoted(reason)}.", f"One of: {', '.join(delivery.Reason)}.")
     row = tx.agent(agent)
-    end, law = _end(tx, row, channel), limits(tx)
+    end, law = _end(tx, row, channel), ways_to.limits(tx)
     moment = reason in delivery.OF_THE_MOMENT
     circuit = Circuit(end["failures"], end["open_until"])
     after = circuit if moment else circuit.failed(tx.now, law)
@@ -344,17 +307,7 @@ def wake(tx: Tx, name: Annotated[str, Arg("whom to wake", positional=True)]) -> 
     pending = tx.one("oldest_pending", agent=row["id"], after=turns.turn_of(tx, row)["handed_to"], limit=LOOK)
     tx.ring(delivery.KEEPER)
     tx.ring(row["name"])
-    return {"name": row["name"], "waiting": pending["waiting"] if pending else 0, "ways": described(tx, row)}
-
-
-def described(tx: Tx, row: Row) -> list[dict[str, Any]]:
-    """The ways to an agent as people and programs see them, best first."""
-    ends = sorted(tx.all("endpoints_of", agent=row["id"]), key=lambda end: CHANNELS.index(Channel(end["channel"])))
-    return [
-        {
-            "channel": end["channel"], "how": delivery.HOW[end["channel"]], "works": _works(tx, end),
-            "circuit": Circuit(end["failures"], end["open_until"]).state(tx.now), "tries": end["tries"],
-            "reason": end["reason"], "detail": end["detail"],
-        }
-        for end in ends
-    ]  # fmt: skip
+    told = {"name": row["name"], "waiting": pending["waiting"] if pending else 0, "ways": ways_to.described(tx, row),
+            "kept": False}  # fmt: skip
+    tx.after.append(lambda heard: told.update(kept=delivery.KEEPER in heard))
+    return told

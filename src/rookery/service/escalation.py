@@ -1,13 +1,12 @@
 """Escalations (seed 004, 5.1): a problem put before the leader or the person, closed by their answer."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from rookery.core import errors, mail, names, text, times
 from rookery.core.presence import Liveness
 from rookery.store.port import Row
 
-from . import post
+from . import post, raising
 from .recipients import Recipients
 from .tx import Tx
 from .verbs import Arg
@@ -44,7 +43,7 @@ def put(
     reason: str, level: str, priority: str, to: list[Row], related: list[str],
 ) -> dict[str, Any]:  # fmt: skip
     """The record and the message that carries it."""
-    id = _new_id(tx)
+    id = raising.new_id(tx)
     title = mail.one_subject(title)
     reason = text.check_text(reason, "the reason")[:200]
     draft = mail.draft(
@@ -55,32 +54,9 @@ def put(
     )  # fmt: skip
     named = ", ".join(row["name"] for row in to)
     sent = post.deliver(tx, sender, draft, Recipients(to, named, "", {}))
-    _open(tx, sender, id, title, reason, level, draft, sent["id"], named)
+    raising.open_record(tx, sender, id, title, reason, level, draft, sent["id"], named)
     sent.update(escalation=id, level=level, to=named)
     return sent
-
-
-def asked(tx: Tx, sender: Row, draft: mail.Draft, sent: Mapping[str, Any]) -> str:
-    """The record of a question for a human (TX's ask-human) that was sent as a message; the answer closes it."""
-    id = _new_id(tx)
-    _open(tx, sender, id, draft.subject, mail.ASK_HUMAN, "person", draft, sent["id"], names.PERSON)
-    return id
-
-
-def _new_id(tx: Tx) -> str:
-    number = tx.one("raise_counter", name="escalation")
-    assert number is not None
-    return f"ESC-{times.iso(tx.wall)[:10].replace('-', '')}-{number['value']:04d}"
-
-
-def _open(
-    tx: Tx, sender: Row, id: str, title: str, reason: str, level: str, draft: mail.Draft, message: str, to: str
-) -> None:
-    tx.run(
-        "new_escalation", id=id, title=title, reason=reason, level=level, priority=draft.priority,
-        raised_by=sender["id"], at=tx.wall, message=message,
-    )  # fmt: skip
-    tx.event("escalation.open", sender["name"], target=to, ref=id, preview=title)
 
 
 def _recipients(tx: Tx, level: str, leader: str) -> list[Row]:

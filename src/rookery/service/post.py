@@ -1,5 +1,6 @@
 """Sending: one transaction however many get it, and an answer that says what is known about each of them."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -228,9 +229,9 @@ def dispatch(
         tx, sender, draft, recipients, group=said("group") or recipients.group, thread=root, reply_to=reply_to, id=id
     )
     if asks_human:
-        from . import escalation
+        from . import raising
 
-        result["escalation"] = escalation.asked(tx, sender, draft, result)
+        result["escalation"] = raising.asked(tx, sender, draft, result)
     if notes:
         result["notes"] = notes
     if key:
@@ -317,9 +318,9 @@ def _wake(tx: Tx, row: Row | None, rung: Mapping[str, int], ways: list[Row]) -> 
         return {"state": "queued", "how": "it goes by another name by now"}
     live = tx.liveness(row)
     if ways:
-        from . import delivery  # few teams have ways to their agents
+        from . import ways as known  # few teams have ways to their agents
 
-        if told := delivery.told(tx, ways, live=live is presence.Liveness.LIVE, kept=KEEPER in rung):
+        if told := known.told(tx, ways, live=live is presence.Liveness.LIVE, kept=KEEPER in rung):
             return told
     if rung.get(row["name"]):
         return {"state": "woken", "how": "its waiting process was rung"}
@@ -424,10 +425,19 @@ def _conversation(tx: Tx, sender: Row, id: str) -> Row:
 def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:
     if not everyone and original["sender"] == sender["id"]:  # a word more to those who got the first one
         return [row["name"] for row in tx.all("deliveries_of", message=original["n"])]
+    if original["sender_name"] == names.SYSTEM and (asker := _asker(tx, original)):
+        return [asker]
     if not everyone:
         return [original["sender_name"]]
     people = [row["name"] for row in tx.all("thread_people", thread=original["thread"])]
     return [name for name in people if name != sender["name"]] or [original["sender_name"]]
+
+
+def _asker(tx: Tx, escalation: Row) -> str:
+    """Whose message the system put before someone: that one is answered, and not the system."""
+    related: Any = json.loads(escalation["context"]).get("related") or [""]
+    asked = tx.one("message_by_id", id=str(related[0]))
+    return asked["sender_name"] if asked and asked["sender_name"] != names.SYSTEM else ""
 
 
 def mark_answered(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool = True) -> None:

@@ -55,9 +55,9 @@ def whois(tx: Tx, name: Annotated[str, Arg("the agent", positional=True)]) -> di
 def _ways(tx: Tx, agent: Row) -> list[dict[str, Any]]:
     if not tx.flags & REACHED:
         return []
-    from . import delivery
+    from . import ways
 
-    return delivery.described(tx, agent)
+    return ways.described(tx, agent)
 
 
 def seen(tx: Tx, agent: Row) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
 from . import cards, endpoints, mailbox, mesh, watching
-from .tx import Tx
+from .tx import REACHED, Tx
 from .verbs import Arg
 
 LOOK = 1_000  # deliveries looked at in one go
@@ -235,6 +235,8 @@ def told(
     holds = turn["holds"] + 1 if hold else 0 if where is Moment.STOP else turn["holds"]
     upto = min(upto, newest(tx, me))
     tx.run("hand_over", session=me["session"], handed_to=upto, held_to=upto if hold else 0, holds=holds)
+    if tx.flags & REACHED:
+        tx.run("dead_reached", agent=me["id"], upto=upto)
     if entered is not None:
         _enter(tx, me, entered)
     done = [id for id in dict.fromkeys(shown or []) if handed(tx, me, id, f"{channel}:{where.value}")]

@@ -147,7 +147,7 @@ def _whois(result: dict[str, Any]) -> RenderableType:
     if result.get("unread_by_sender"):
         facts.add_row("unread from", ", ".join(f"{k} {v}" for k, v in result["unread_by_sender"].items()))
     parts: list[RenderableType] = [Text(result["name"], "bold cyan"), facts]
-    if "ways" in result and result["session"]:
+    if result.get("ways") or (result.get("session") and "ways" in result):
         from . import show_delivery
 
         parts += [Text("\nhow it is woken", "bold"), Padding(show_delivery.ways(result["ways"]), (0, 0, 0, 2))]
@@ -304,6 +304,9 @@ def _escalations(result: dict[str, Any]) -> RenderableType:
             Text(e["id"], "bold"), Text(e["state"], "yellow" if e["state"] == "open" else "green"),
             one_line(e["title"], 50), e["by"], e["level"], Text(e["priority"], PRIORITY[e["priority"]]), e["message"],
         )  # fmt: skip
+    for column, least in zip(table.columns, (17, 6, 0, 0, 0, 6, 16), strict=True):
+        column.min_width = least  # ids are what one copies
+    table.columns[2].ratio = 1
     return table
 
 

@@ -40,7 +40,10 @@ def ways(rows: list[dict[str, Any]]) -> RenderableType:
 
 def woken(result: dict[str, Any]) -> RenderableType:
     waits = f"{result['waiting']} waiting" if result["waiting"] else "nothing waits for it"
-    return Group(say((result["name"], "bold cyan"), f": {waits}."), ways(result["ways"]))
+    parts: list[RenderableType] = [say((result["name"], "bold cyan"), f": {waits}."), ways(result["ways"])]
+    if result["waiting"] and result["ways"] and not result["kept"]:
+        parts.append(Text("No daemon delivers here: `rook up --detach` starts one.", "yellow"))
+    return Group(*parts)
 
 
 def tested(result: dict[str, Any]) -> RenderableType:
@@ -54,7 +57,7 @@ def tested(result: dict[str, Any]) -> RenderableType:
 
 def letters(result: dict[str, Any]) -> RenderableType:
     if not result["letters"]:
-        return say("No dead letters. ", ("Everything that was sent arrived, or is still tried.", "dim"))
+        return say("No dead letters. ", ("What waits, and for whom: `rook health`.", "dim"))
     table = new_table("id", "to", "from", "subject", "why", "tries", "when", "state")
     for row in result["letters"]:
         table.add_row(

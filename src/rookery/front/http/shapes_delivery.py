@@ -20,6 +20,7 @@ class Woken(TypedDict):
     name: str
     waiting: int
     ways: list[Way]
+    kept: bool
 
 
 class Job(TypedDict):

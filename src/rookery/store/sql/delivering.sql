@@ -111,11 +111,11 @@ WHERE team = :team AND agent = :agent AND after_n < :message AND upto_n >= :mess
 -- name: count_attempts
 -- How often.
 SELECT count(*) AS times FROM attempts
-WHERE team = :team AND agent = :agent AND after_n < :message AND upto_n >= :message;
+WHERE team = :team AND agent = :agent AND after_n < :message AND upto_n >= :message AND made_at >= :since;
 
--- name: forget_attempts
--- A fresh start for what waits.
-DELETE FROM attempts WHERE team = :team AND agent = :agent AND upto_n <= :upto;
+-- name: fresh_since
+-- When tries for an agent were last begun anew.
+SELECT max(dead_at) AS at FROM dead_letters WHERE team = :team AND agent = :agent AND state = 'resent';
 
 -- name: sweep_attempts
 -- Tries are kept for a while, and while a dead letter speaks of them.
@@ -165,7 +165,7 @@ WHERE m.team = :team AND m.id = :id AND (:agent = 0 OR x.agent = :agent) ORDER B
 
 -- name: settle_dead
 -- Fence: a dead letter is settled once.
-UPDATE dead_letters SET state = :state WHERE team = :team AND agent = :agent AND message = :message AND state = 'dead';
+UPDATE dead_letters SET state = :state, dead_at = :now WHERE team = :team AND agent = :agent AND message = :message AND state = 'dead';
 
 -- name: dead_reached
 -- It came with the next mail after all.
