@@ -17,7 +17,8 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 PREFIX = "ROOK_"
 # Variables that say where things are and who calls. ROOK_TEAM is one of them and a setting too.
 RESERVED = frozenset(
-    PREFIX + name for name in ("HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "FAULT", "NO_SKIPS")
+    PREFIX + name
+    for name in ("HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "TERMINAL", "FAULT", "NO_SKIPS")
 )
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")

@@ -1,4 +1,4 @@
-"""Delivery from end to end: a real daemon, a real tmux pane, and in it a program that looks like an agent program's.
+"""Delivery from end to end: a real daemon, a real terminal, and in it a program that looks like an agent program's.
 
 H2, H4, H5, H6, H7, H8 and H9 for mail that goes to its reader. H10 to H14 are in `test_terminal_hazards`. The window in
 which mail may be handed over twice lies between the Enter in the terminal and the commit that tells it: whoever dies
@@ -18,10 +18,11 @@ import pytest
 
 from rookery import app
 from tests.support.doors import Running, environment, running
+from tests.support.held import HeldServer, held
 from tests.support.mimicked import Mimicked
 from tests.support.panes import Server, server, until
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 QUICK = {
     "ROOK_TERMINAL_POLL_S": "0.02", "ROOK_TERMINAL_STABLE_S": "0.2", "ROOK_TERMINAL_QUIET_S": "0.3",
@@ -32,11 +33,11 @@ TEAM = "crew"
 
 
 class Crew:
-    """ada in a pane, bob beside her, and the ledger both use."""
+    """ada in a terminal, bob beside her, and the ledger both use."""
 
-    def __init__(self, folder: Path, tmux: Server) -> None:
+    def __init__(self, folder: Path, terminals: Server | HeldServer) -> None:
         self.folder = folder
-        self.tmux = tmux
+        self.terminals = terminals
         folder.mkdir(exist_ok=True)
         self.house = app.open_house(cwd=str(folder), environ=environment(folder, ROOK_TEAM=TEAM, **QUICK))
         self.mimics: list[Mimicked] = []
@@ -44,9 +45,9 @@ class Crew:
 
     def seat(self, name: str = "ada") -> Mimicked:
         """An agent program in a pane of its own, joined as its hooks would."""
-        mimic = Mimicked(self.tmux, self.folder, f"{name}{len(self.mimics)}")
+        mimic = Mimicked(self.terminals, self.folder, f"{name}{len(self.mimics)}")
         self.mimics.append(mimic)
-        self.tmux.ask("resize-window", "-t", mimic.pane, "-x", "300", "-y", "120")  # it folds no long text
+        self.terminals.resize(mimic.pane, 300, 120)  # it folds no long text
         args = {"name": name, "program": "claude", "terminal": mimic.address, "takeover": True}
         self.house.client.call("join", args, self.house.caller(None, process=tuple(mimic.process)))
         return mimic
@@ -74,10 +75,10 @@ class Crew:
         self.house.close()
 
 
-@pytest.fixture
-def crew(tmp_path: Path) -> Generator[Crew]:
-    with server() as tmux:
-        made = Crew(tmp_path / "house", tmux)
+@pytest.fixture(params=[pytest.param(server, marks=pytest.mark.tmux, id="tmux"), pytest.param(held, id="pty")])
+def crew(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Crew]:
+    with request.param() as terminals:
+        made = Crew(tmp_path / "house", terminals)
         yield made
         made.close()
 
@@ -151,7 +152,7 @@ def test_a_half_typed_line_stays_as_it_is_and_mail_comes_after(crew: Crew):
         assert ada.submitted == []
         assert "refactor the par" in ada.screen
         ada.types("ser")
-        crew.tmux.keys(ada.pane, "Enter")
+        crew.terminals.keys(ada.pane, "Enter")
         crew.handed(id)
     assert ada.submitted[0] == "refactor the parser"
     assert ids_in(ada.submitted[1:]) == [id]

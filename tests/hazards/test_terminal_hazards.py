@@ -1,4 +1,4 @@
-"""Terminals: H10 to H14, in real tmux panes, with a small program that looks like an agent program's screen.
+"""Terminals: H10 to H14, in tmux and in held terminals, with a small program that looks like an agent program's screen.
 
 Each has a control: the same thing done as it was elsewhere, and the harm it did there. Most start a server and a
 program and wait for real, so that the default run has one or two of each hazard, and the others are slow.
@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 
 from rookery.core.errors import NotYours
-from rookery.core.ports import Spot
+from rookery.core.ports import Spot, Terminal
 from rookery.hosts.screens import CLAUDE
 from rookery.keeper.typing import Outcome
 from rookery.runtime import ourtmux
 from rookery.runtime.tmux import Pane
+from tests.support.held import HeldServer, held
 from tests.support.mimicked import PATIENT, QUICK, Mimicked
 from tests.support.panes import Server, server, until
 
-pytestmark = pytest.mark.tmux
+IN_TMUX = pytest.param(server, marks=pytest.mark.tmux, id="tmux")
+only_tmux = pytest.mark.parametrize("terminals", [IN_TMUX], indirect=True)
 
 
 @pytest.fixture
@@ -30,15 +32,26 @@ def tmux() -> Generator[Server]:
         yield started
 
 
+@pytest.fixture(params=[IN_TMUX, pytest.param(held, id="pty")])
+def terminals(request: pytest.FixtureRequest) -> Generator[Server | HeldServer]:
+    with request.param() as started:
+        yield started
+
+
 @pytest.fixture
-def mimic(tmux: Server, tmp_path: Path) -> Generator[Mimicked]:
-    started = Mimicked(tmux, tmp_path)
+def mimic(terminals: Server | HeldServer, tmp_path: Path) -> Generator[Mimicked]:
+    started = Mimicked(terminals, tmp_path)
     yield started
     started.close()
 
 
-class Interfered(Pane):
-    """A pane in which something happens between the last look and the paste, or between the paste and Enter."""
+class Interfered:
+    """A terminal in which something happens between the last look and the paste, or between the paste and Enter."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.look, self.lock, self.unlock = terminal.look, terminal.lock, terminal.unlock
+        self.left, self.forget = terminal.left, terminal.forget
+        self._terminal = terminal
 
     def before_paste(self) -> None: ...
 
@@ -46,11 +59,11 @@ class Interfered(Pane):
 
     async def paste(self, text: str, at: Spot | None = None) -> bool:
         self.before_paste()
-        return await super().paste(text, at)
+        return await self._terminal.paste(text, at)
 
     async def press(self, key: str, at: Spot | None = None) -> bool:
         self.before_press()
-        return await super().press(key, at)
+        return await self._terminal.press(key, at)
 
 
 # -- H10 -------------------------------------------------------------------------------------------------------------
@@ -106,8 +119,7 @@ def test_h11_a_line_that_holds_text_is_left_as_it_is_and_the_message_waits(mimic
 @pytest.mark.slow
 def test_h11_control_paste_and_enter_submit_what_a_person_had_half_typed(mimic: Mimicked) -> None:
     mimic.types("rm -rf /tmp/ha")
-    mimic.server.ask("set-buffer", "-b", "x", "--", "Mail from wren.")
-    mimic.server.ask("paste-buffer", "-p", "-b", "x", "-t", mimic.pane)
+    mimic.server.pastes(mimic.pane, "Mail from wren.")
     mimic.server.keys(mimic.pane, "Enter")
     until(lambda: mimic.submitted)
     assert mimic.submitted == ["rm -rf /tmp/haMail from wren."]
@@ -119,7 +131,7 @@ def test_h11_a_key_pressed_after_the_last_look_keeps_the_text_out(mimic: Mimicke
             if "rm" not in mimic.screen:
                 mimic.types("rm")
 
-    assert mimic.put("Mail from wren.", pane=Hasty(mimic.address)).reason == "user-typing"
+    assert mimic.put("Mail from wren.", pane=Hasty(mimic.opened())).reason == "user-typing"
     assert mimic.submitted == []
     assert "Mail" not in mimic.screen
 
@@ -131,7 +143,7 @@ def test_h11_what_someone_typed_behind_our_text_is_not_submitted(mimic: Mimicked
             if "no!" not in mimic.screen:
                 mimic.types("no!")
 
-    assert mimic.put("Mail from wren.", pane=Hasty(mimic.address)).reason == "user-typing"
+    assert mimic.put("Mail from wren.", pane=Hasty(mimic.opened())).reason == "user-typing"
     assert mimic.submitted == []
 
 
@@ -142,6 +154,7 @@ def test_h11_blanks_alone_are_a_line_that_is_not_empty(mimic: Mimicked) -> None:
 
 
 @pytest.mark.slow
+@only_tmux
 def test_h11_nobody_types_while_a_person_reads_back(mimic: Mimicked) -> None:
     mimic.server.ask("copy-mode", "-t", mimic.pane)
     assert mimic.put("Mail from wren.").reason == "user-typing"
@@ -152,6 +165,7 @@ def test_h11_nobody_types_while_a_person_reads_back(mimic: Mimicked) -> None:
 # -- H12 -------------------------------------------------------------------------------------------------------------
 
 
+@only_tmux
 def test_h12_a_pane_that_is_gone_is_nobody_elses(mimic: Mimicked, tmp_path: Path) -> None:
     other = Mimicked(mimic.server, tmp_path, "mimicry")
     address = mimic.address
@@ -167,6 +181,7 @@ def test_h12_a_pane_that_is_gone_is_nobody_elses(mimic: Mimicked, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.tmux
 def test_h12_the_same_number_in_another_server_is_another_pane(tmux: Server, tmp_path: Path) -> None:
     first = Mimicked(tmux, tmp_path, "first")
     address = first.address
@@ -189,28 +204,28 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def test_h12_nothing_is_typed_into_what_took_the_programs_place(tmux: Server, tmp_path: Path) -> None:
+def test_h12_nothing_is_typed_into_what_took_the_programs_place(terminals: Server | HeldServer, tmp_path: Path) -> None:
     """The program ends, and the shell it was started from shows a prompt like its own."""
     shell = ["sh", "-c", r'"$@"; printf "────────\n❯ "; exec cat', "sh"]
-    mimic = Mimicked(tmux, tmp_path, before=shell)
+    mimic = Mimicked(terminals, tmp_path, before=shell)
     agent = mimic.process
     mimic.order("end")
-    tmux.shows(mimic.pane, "❯")
-    assert mimic.put("rm -rf /", pane=Pane(mimic.address, agent)) == Outcome(False, "session-not-found")
+    terminals.shows(mimic.pane, "❯")
+    assert mimic.put("rm -rf /", pane=mimic.opened(agent)) == Outcome(False, "session-not-found")
     assert "rm" not in mimic.screen
     mimic.close()
 
 
 @pytest.mark.slow
-def test_h12_a_suspended_program_is_not_typed_to(tmux: Server, tmp_path: Path) -> None:
-    mimic = Mimicked(tmux, tmp_path, typed=True)
-    pane = Pane(mimic.address, mimic.process)
+def test_h12_a_suspended_program_is_not_typed_to(terminals: Server | HeldServer, tmp_path: Path) -> None:
+    mimic = Mimicked(terminals, tmp_path, typed=True)
+    pane = mimic.opened(mimic.process)
     os.kill(mimic.process.pid, signal.SIGSTOP)
-    tmux.shows(mimic.pane, "Stopped")
+    terminals.shows(mimic.pane, "Stopped")
     outcome = mimic.put("rm -rf /", pane=pane)
     assert (outcome.reason, outcome.detail) == ("blocked", "another program has the terminal")
     assert "rm -rf" not in mimic.screen
-    tmux.types(mimic.pane, "fg\n")
+    terminals.types(mimic.pane, "fg\n")
     mimic.order("idle")  # it draws its screen anew
     assert mimic.put("Mail from wren.", PATIENT, pane=pane) == Outcome(True)
     mimic.close()
@@ -219,6 +234,7 @@ def test_h12_a_suspended_program_is_not_typed_to(tmux: Server, tmp_path: Path) -
 # -- H13 -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.tmux
 def test_h13_texts_for_two_panes_at_once_do_not_meet_and_the_users_buffers_stay(tmux: Server, tmp_path: Path) -> None:
     mimics = [Mimicked(tmux, tmp_path, f"mimic-{number}") for number in range(4)]
     tmux.ask("set-buffer", "what the user copied")
@@ -241,6 +257,7 @@ def test_h13_texts_for_two_panes_at_once_do_not_meet_and_the_users_buffers_stay(
 
 
 @pytest.mark.slow
+@pytest.mark.tmux
 def test_h13_control_one_buffer_for_all_gives_one_text_to_both(tmux: Server, tmp_path: Path) -> None:
     first, second = (Mimicked(tmux, tmp_path, name) for name in ("first", "second"))
     tmux.ask("set-buffer", "-b", "ours", "Mail for the first.")
@@ -252,13 +269,14 @@ def test_h13_control_one_buffer_for_all_gives_one_text_to_both(tmux: Server, tmp
 
 
 @pytest.mark.slow
+@only_tmux
 def test_h13_no_buffer_is_left_where_nothing_could_be_pasted(mimic: Mimicked) -> None:
     class Hasty(Interfered):
         def before_paste(self) -> None:
             mimic.order("busy")
             mimic.types("rm")
 
-    assert not mimic.put("Mail from wren.", pane=Hasty(mimic.address)).done
+    assert not mimic.put("Mail from wren.", pane=Hasty(mimic.opened())).done
     assert mimic.server.ask("list-buffers") == ""
 
 
@@ -270,8 +288,7 @@ def test_h13_a_text_can_not_end_its_own_paste(mimic: Mimicked) -> None:
 
 @pytest.mark.slow
 def test_h13_control_unstripped_it_ends_its_paste_and_submits_itself(mimic: Mimicked) -> None:
-    mimic.server.ask("set-buffer", "-b", "x", "--", "first\x1b[201~\rsecond")
-    mimic.server.ask("paste-buffer", "-p", "-r", "-b", "x", "-t", mimic.pane)
+    mimic.server.pastes(mimic.pane, "first\x1b[201~\rsecond")
     until(lambda: mimic.submitted)
     assert mimic.submitted == ["first"]
 
@@ -279,6 +296,7 @@ def test_h13_control_unstripped_it_ends_its_paste_and_submits_itself(mimic: Mimi
 # -- H14 -------------------------------------------------------------------------------------------------------------
 
 
+@only_tmux
 def test_h14_only_our_own_window_is_ended(mimic: Mimicked, tmp_path: Path) -> None:
     home = mimic.server.socket.removesuffix("/s") + "/home"  # short enough for a socket
     os.makedirs(home, mode=0o700)
@@ -313,9 +331,9 @@ def test_a_program_that_dies_at_enter_has_not_been_given_anything(mimic: Mimicke
 def test_a_pane_that_dies_between_paste_and_enter_has_not_been_given_anything(mimic: Mimicked) -> None:
     class Cut(Interfered):
         def before_press(self) -> None:
-            mimic.server.ask("kill-pane", "-t", mimic.pane)
+            mimic.server.kill(mimic.pane)
 
-    outcome = mimic.put("Mail from wren.", PATIENT, pane=Cut(mimic.address))
+    outcome = mimic.put("Mail from wren.", PATIENT, pane=Cut(mimic.opened()))
     assert (outcome.done, outcome.reason) == (False, "session-not-found")
     assert mimic.submitted == []
 
@@ -334,7 +352,7 @@ def test_a_dialog_that_opens_at_the_last_moment_is_not_answered(mimic: Mimicked)
             mimic.order("dialog")
             mimic.server.shows(mimic.pane, "Esc to cancel")
 
-    outcome = mimic.put("Mail from wren.", pane=Late(mimic.address))
+    outcome = mimic.put("Mail from wren.", pane=Late(mimic.opened()))
     assert (outcome.done, outcome.reason) == (False, "blocked")
     assert mimic.heard("answered") == []
 
@@ -365,6 +383,7 @@ def test_the_program_is_made_to_forget_first_if_that_is_asked_for(mimic: Mimicke
 
 
 @pytest.mark.slow
+@only_tmux
 def test_panes_that_are_typed_into_together_are_not_typed_into(mimic: Mimicked) -> None:
     mimic.server.ask("set-option", "-w", "-t", mimic.pane, "synchronize-panes", "on")
     outcome = mimic.put("Mail from wren.", QUICK)

@@ -8,8 +8,10 @@ The server of tmux runs inside the jail and ends with it. Its socket is a file, 
 types through it. A model is held by `hold()` among the moves until `tui.release()`.
 """
 
+import json
 import os
 import shutil
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -20,7 +22,8 @@ from typing import Any
 
 from tests.hosts.model.script import Asked, Move, meanwhile
 from tests.hosts.programs.port import Place, merge_json, save_json
-from tests.hosts.stage import Run, Stage, lines
+from tests.hosts.stage import ROOT, Run, Stage, lines
+from tests.support.held import HeldServer
 from tests.support.panes import Server, until
 
 WIDTH, HEIGHT = 110, 36
@@ -137,6 +140,35 @@ class Tui:
     def release(self) -> None:
         with (self.stage.folder / "held").open("w") as fifo:  # waits for the model to be held
             fifo.write("go\n")
+
+
+class HeldTui(Tui):
+    """The same in a terminal that a holder keeps, inside the jail too."""
+
+    def __init__(self, stage: Stage, moves: list[Move]) -> None:
+        super().__init__(stage, moves)
+        self.held = HeldServer(str(self._folder))
+        self._address = self._folder / "address"
+
+    def __enter__(self) -> "HeldTui":
+        self._thread.start()
+        until(self._address.exists, "the holder")
+        address, first = json.loads(self._address.read_text())
+        self.pane = self.held.adopt(address, first, (WIDTH, HEIGHT))
+        self.server = self.held  # pyright: ignore[reportAttributeAccessIssue]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if error is not None:
+            error.add_note(self.screen())
+        self.held.close()
+        self._thread.join()
+        shutil.rmtree(self._folder)
+
+    def _run(self) -> None:
+        command = [sys.executable, "-m", "tests.hosts.holding", str(self._folder), str(WIDTH), str(HEIGHT)]
+        environ = self.stage.program.environment() | {"PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
+        self._ran.append(self.stage.start([*command, *self._words], self._moves, environ))
 
 
 HOLD: Move = {"hold": True}

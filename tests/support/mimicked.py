@@ -7,13 +7,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from rookery.core.ports import Terminal
 from rookery.core.screen import Patterns, Rules
 from rookery.hosts.screens import CLAUDE
 from rookery.keeper.typing import Outcome, put
 from rookery.runtime import process
 from rookery.runtime.clock import SystemPace
-from rookery.runtime.tmux import Pane
+from tests.support.held import HeldServer
 from tests.support.inside import environment
 from tests.support.panes import Server, until
 
@@ -24,10 +26,15 @@ PATIENT = QUICK._replace(cap_s=30.0)
 
 class Mimicked:
     def __init__(
-        self, server: Server, folder: Path, name: str = "mimic", before: Sequence[str] = (), typed: bool = False
+        self,
+        server: Server | HeldServer,
+        folder: Path,
+        name: str = "mimic",
+        before: Sequence[str] = (),
+        typed: bool = False,
     ) -> None:
         """As the pane's own program, or `typed` by a person into a shell there."""
-        self.server = server
+        self.server: Any = server  # tests of one kind alone use what that kind has
         self._log = folder / f"{name}.log"
         self._fifo = folder / f"{name}.fifo"
         os.mkfifo(self._fifo)
@@ -46,6 +53,9 @@ class Mimicked:
     @property
     def address(self) -> dict[str, str]:
         return self.server.address(self.pane)
+
+    def opened(self, agent: process.Process | None = None) -> Terminal:
+        return self.server.opened(self.address, agent)
 
     @property
     def process(self) -> process.Process:
@@ -76,9 +86,9 @@ class Mimicked:
         self.server.shows(self.pane, text)
 
     def put(
-        self, text: str, rules: Rules = QUICK, patterns: Patterns = CLAUDE, pane: Pane | None = None, **how: bool
+        self, text: str, rules: Rules = QUICK, patterns: Patterns = CLAUDE, pane: Terminal | None = None, **how: bool
     ) -> Outcome:
         async def compose() -> str:
             return text
 
-        return asyncio.run(put(pane or Pane(self.address), compose, patterns, rules, SystemPace(), **how))  # pyright: ignore[reportArgumentType]
+        return asyncio.run(put(pane or self.opened(), compose, patterns, rules, SystemPace(), **how))  # pyright: ignore[reportArgumentType]

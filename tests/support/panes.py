@@ -10,11 +10,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from rookery.runtime import tmux
+from rookery.runtime import process, tmux
 
 PATIENCE_S = 60.0
 LOOK_EVERY_S = 0.02
@@ -32,6 +32,8 @@ def until(condition: Callable[[], T], what: Any = "", patience_s: float = PATIEN
 
 
 class Server:
+    kind = "tmux"
+
     def __init__(self, socket: str) -> None:
         self.socket = socket
 
@@ -66,6 +68,20 @@ class Server:
 
     def types(self, pane: str, text: str) -> None:
         self.ask("send-keys", "-t", pane, "-l", text)
+
+    def pastes(self, pane: str, text: str) -> None:
+        """As tmux does by itself, stripping nothing."""
+        self.ask("set-buffer", "-b", "x", "--", text)
+        self.ask("paste-buffer", "-p", "-r", "-b", "x", "-t", pane)
+
+    def resize(self, pane: str, width: int, height: int) -> None:
+        self.ask("resize-window", "-t", pane, "-x", str(width), "-y", str(height))
+
+    def kill(self, pane: str) -> None:
+        self.ask("kill-pane", "-t", pane)
+
+    def opened(self, address: Mapping[str, str], agent: process.Process | None = None) -> tmux.Pane:
+        return tmux.Pane(address, agent)
 
     def shows(self, pane: str, text: str) -> None:
         until(lambda: text in self.screen(pane), lambda: f"{text!r} on\n{self.screen(pane)}")

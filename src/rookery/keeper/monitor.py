@@ -1,7 +1,7 @@
 """Watching over the sessions of this machine: a look every half minute, and a word only when something changed.
 
-One look takes the processes of the machine as they are and asks every tmux server once for its panes. No screen is
-read, and while all is as it was nothing is written.
+One look takes the processes of the machine as they are and asks every tmux server once for its panes, and every holder
+of a terminal for its own. No screen is read, and while all is as it was nothing is written.
 
     sessions ──> processes, panes ──> news ──> report (only those of which there is any)
 
@@ -20,7 +20,7 @@ from rookery.core import errors
 from rookery.core.record import NamedTuple
 from rookery.core.vitals import Terminal
 from rookery.hosts import known
-from rookery.runtime import process, tmux, vitals
+from rookery.runtime import process, ptys, tmux, vitals
 
 from .courier import Verbs
 
@@ -80,7 +80,7 @@ class Monitor:
     def _seen(self, sessions: Sequence[Session]) -> dict[str, dict[str, Any]]:
         """By session. One whose successor is not certain yet is left out: it is looked at again."""
         processes = vitals.snapshot()
-        servers = {socket: self._panes(socket) for socket in {_socket(each) for each in sessions} - {""}}
+        servers = self._servers(sessions)
         before, self._used = self._used, {}
         waiting, self._successors = self._successors, {}
         found: dict[str, dict[str, Any]] = {}
@@ -96,6 +96,14 @@ class Monitor:
                 told["successor"] = {"pid": heir[0], "started": heir[1]}
             found[each["session"]] = told
         return found
+
+    def _servers(self, sessions: Sequence[Session]) -> dict[str, dict[str, tmux.Shown] | None]:
+        """Everything that shows terminals, by its socket, each asked once."""
+        found = {_socket(each): each["terminal"] for each in sessions if _socket(each)}
+        return {
+            socket: ptys.panes(where) if where.get("kind") == ptys.KIND else self._panes(socket)
+            for socket, where in found.items()
+        }
 
     def _measured(
         self, each: Session, processes: vitals.Snapshot, before: Mapping[tuple[int, str], Used]
@@ -123,8 +131,12 @@ def _socket(each: Session) -> str:
 def _pane(each: Session, panes: Mapping[str, tmux.Shown] | None) -> tmux.Shown | None:
     """The pane of its address, if it is still that one: after a restart of the server its id is someone else's."""
     found = (panes or {}).get(each["terminal"].get("pane", ""))
-    server = each["terminal"].get("server", "")
-    return found if found and server in ("", found.server) else None
+    return found if found and _server(each) in ("", found.server) else None
+
+
+def _server(each: Session) -> str:
+    """The process that shows its terminal, a server of tmux or a holder."""
+    return each["terminal"].get("server", "") or each["terminal"].get("holder", "")
 
 
 def _state(each: Session, pane: tmux.Shown | None, servers: Mapping[str, Any]) -> str:
@@ -135,7 +147,7 @@ def _state(each: Session, pane: tmux.Shown | None, servers: Mapping[str, Any]) -
 
 def _successor(each: Session, pane: tmux.Shown, processes: vitals.Snapshot) -> tuple[int, str] | None:
     """The same agent program, younger than the session's own process, in its pane, folder and terminal."""
-    if not pane.server or each["terminal"].get("server") != pane.server or each["program"] not in known.TITLES:
+    if not pane.server or _server(each) != pane.server or each["program"] not in known.TITLES:
         return None
     born = each["started"].partition("@")[0]
     for found in processes.tree(pane.first):

@@ -23,6 +23,8 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     hooks       where git looks for its hooks
     tmux        panes of tmux: looked at, typed into and locked, by socket, server and pane id
     ourtmux     a tmux server of our own, for what Rookery starts
+    ptys        terminals that Rookery holds itself, where there is no tmux: started, looked at, typed into
+    holder      the process that holds one, with its screen in `vt/`; `attaching` shows it to a person
     clock       SystemClock, SystemProber, SystemChance, SystemPace
 
 Invariants: nothing here opens `rookery.db`, its `-wal` or its `-shm` (hazard H39). No program is run to find out what a

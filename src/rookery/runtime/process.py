@@ -147,6 +147,14 @@ def has_its_terminal(pid: int) -> bool:
     return foreground in (group, -1)  # -1: it has no terminal, and is spoken to in another way
 
 
+def elsewhere(agent: Process, first: int) -> str:
+    """Why what is typed in the terminal whose first process that is would not reach an agent's; empty if it would."""
+    if first not in (agent.pid, *(above.pid for above, _, _ in ancestors(agent.pid))):
+        return "the program is not in this terminal"
+    stopped = state(*agent) == STOPPED
+    return "another program has the terminal" if stopped or not has_its_terminal(agent.pid) else ""
+
+
 def _started(seen: _Look, space: str | None) -> str:
     return f"{seen.ticks}@{space}" if space else str(seen.ticks)
 

@@ -206,13 +206,7 @@ class Pane:
             return "what is typed goes to other panes as well"
         if state["pane_input_off"] == "1":
             return "the pane takes no input"
-        if self._agent is None:
-            return ""
-        pids = (self._agent.pid, *(above.pid for above, _, _ in process.ancestors(self._agent.pid)))
-        if int(state["pane_pid"]) not in pids:
-            return "the program is not in this pane"
-        stopped = process.state(*self._agent) == process.STOPPED
-        return "another program has the terminal" if stopped or not process.has_its_terminal(self._agent.pid) else ""
+        return process.elsewhere(self._agent, int(state["pane_pid"])) if self._agent else ""
 
     def _paste(self, text: str, at: Spot | None) -> bool:
         from secrets import token_hex

@@ -60,8 +60,16 @@ class Reply(NamedTuple):
     later: Later | None = None
 
 
-def terminal_of(environ: Mapping[str, str]) -> dict[str, str] | None:
-    """The terminal that a command's program is shown in, where that is a pane of tmux."""
+def terminal_of(environ: Mapping[str, str], peer: int) -> dict[str, str] | None:
+    """The terminal that a command's program is shown in, where that is a pane of tmux or one that Rookery holds.
+
+    Variables are inherited, by what runs in another terminal by now too: the process that asks must live in the second.
+    """
+    if "ROOK_TERMINAL" in environ:
+        from rookery.runtime import ptys
+
+        if (held := ptys.address_of(environ)) and ptys.lives_in(held, peer):
+            return held
     if "TMUX_PANE" not in environ:
         return None
     from rookery.runtime import tmux  # few commands need it

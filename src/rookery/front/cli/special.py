@@ -30,7 +30,7 @@ def join(desk: Desk, read: dict[str, Any]) -> Reply:
     args = typed(desk, "join", read) | {"branch": git.branch(desk.call.cwd) or "", "resume": True}
     args.setdefault("program", next((name for identity, name, _ in desk.chain if identity == bound), ""))
     if args["program"] in known.TITLES:  # into any other nobody types: a shell would run what it is given
-        args["terminal"] = terminal_of(desk.call.environ)
+        args["terminal"] = terminal_of(desk.call.environ, desk.call.peer)
     caller = desk.house.caller(None, process=tuple(bound) if bound else None)
     return answer(desk, "join", desk.house.client.call("join", args, caller))
 

@@ -71,7 +71,7 @@ def _join(desk: Desk, profile: Profile, event: Event) -> None:
     caller: Caller = desk.house.caller(None, process=tuple(bound) if bound else None)
     args = {"host": profile.name, "host_id": event.session[:200], "transcript": event.transcript[:1000],
             "name": desk.options.agent or desk.call.environ.get("ROOK_AGENT") or "", "model": event.model[:100],
-            "branch": git.branch(desk.call.cwd) or "", "terminal": terminal_of(desk.call.environ),
+            "branch": git.branch(desk.call.cwd) or "", "terminal": terminal_of(desk.call.environ, desk.call.peer),
             "ways": _ways(desk, profile, event, bound) if bound else None}  # fmt: skip
     desk.house.client.call("turn.start", args, caller)
 

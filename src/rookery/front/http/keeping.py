@@ -16,7 +16,7 @@ from rookery.hosts import known, screens
 from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
 from rookery.keeper.monitor import Monitor
-from rookery.runtime import places, posting, process, tmux
+from rookery.runtime import places, posting, process, ptys, tmux
 from rookery.store import faults
 
 from .daemon import Daemon
@@ -94,7 +94,8 @@ class RealPace:
 
 
 def _pane(address: Mapping[str, Any], pid: int | None, started: str) -> Terminal:
-    return tmux.Pane(address, process.Process(pid, started) if pid else None)
+    opened = ptys.Held if address.get("kind") == ptys.KIND else tmux.Pane
+    return opened(address, process.Process(pid, started) if pid else None)
 
 
 def _screens(where: places.Places) -> Callable[[str], Patterns | None]:

@@ -110,6 +110,7 @@ class LocalSeat(Seat):
         self.team = house.team
         self._house = house
         self._chain = process.ancestors(peer)
+        self._peer = peer
 
     async def done(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         return await to_thread.run_sync(self._house.client.call, verb, args, caller)
@@ -125,7 +126,7 @@ class LocalSeat(Seat):
     def known(self) -> Mapping[str, Any]:
         bound = process.binding(self._chain)
         program = next((name for identity, name, _ in self._chain if identity == bound), "")
-        terminal = terminal_of(self._house.environ) if program in hosts.TITLES else None
+        terminal = terminal_of(self._house.environ, self._peer) if program in hosts.TITLES else None
         return {"branch": git.branch(self._house.cwd) or "", "program": program, "resume": True, "terminal": terminal}
 
     async def changes(self) -> AsyncGenerator[set[str]]:
