@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rookery.core.errors import NotYours, Refused, UnknownName
+from rookery.core.errors import BadInput, NotYours, Refused, UnknownName
 from rookery.core.ports import KEYS
 from rookery.front.cli.call import terminal_of
 from rookery.runtime import process, ptys
@@ -174,7 +174,12 @@ def test_a_home_too_deep_for_a_socket_has_its_folder_elsewhere(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("argv", "cwd", "why"),
-    [(["no-such-program"], "/", "No such file"), (["cat"], "/no/such/folder", "No such file"), (["/"], "/", "denied")],
+    [
+        (["no-such-program"], "/", "No such file"),
+        (["cat"], "/no/such/folder", "No such file"),
+        (["/"], "/", "denied"),
+        (["cat", "\0"], "/", "null byte"),
+    ],
 )
 def test_what_can_not_be_started_says_why_and_leaves_nothing(
     there: HeldServer, argv: list[str], cwd: str, why: str
@@ -183,6 +188,8 @@ def test_what_can_not_be_started_says_why_and_leaves_nothing(
         ptys.start(there.home, argv, cwd=cwd, environ={"PATH": os.environ["PATH"]})
     assert caught.value.code == "NOT_STARTED"
     assert os.listdir(ptys.folder(there.home)) == []
+    with pytest.raises(BadInput):
+        ptys.start(there.home, [], cwd="/", environ={})
 
 
 # -- who outlives whom -----------------------------------------------------------------------------------------------

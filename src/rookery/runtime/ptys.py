@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from rookery import door
-from rookery.core.errors import NotYours, Refused, UnknownName
+from rookery.core.errors import BadInput, NotYours, Refused, UnknownName
 from rookery.core.ports import GONE, Screen, Spot
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
@@ -124,6 +124,8 @@ def start(
     import subprocess
     import sys
 
+    if not argv:
+        raise BadInput("Nothing is named that could run in a terminal.", "Give a program and its arguments.")
     logs = os.path.join(home, "logs")
     spec = {
         "argv": list(argv), "cwd": cwd, "environ": dict(environ), "size": size, "keep_s": keep_s,

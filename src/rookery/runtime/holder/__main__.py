@@ -25,6 +25,9 @@ def main() -> None:
     except OSError as error:
         _say({"error": f"{error.filename or spec['argv'][0]}: {error.strerror or error}"})
         return
+    except ValueError as error:  # a NUL in a word or a variable
+        _say({"error": str(error)})
+        return
     try:
         _complain_to(spec["log"])
         _say({"address": spec["address"], "process": holder.program.first})
