@@ -6,7 +6,7 @@ from shlex import split
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rookery.core import errors, hooks
@@ -152,6 +152,7 @@ def test_what_waits_is_in_the_background_and_longer_than_its_own_time() -> None:
 pages = st.text(st.characters(exclude_categories=["Cs"]), max_size=60).filter(lambda text: "rookery:" not in text)
 
 
+@example("\r", "a")
 @given(pages, st.text("ab\n", min_size=1, max_size=20))
 def test_a_block_is_put_in_replaced_and_cut(page: str, body: str) -> None:
     once = marked.PAGE.put(page, body, "f")

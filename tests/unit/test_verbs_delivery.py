@@ -476,18 +476,6 @@ def test_an_answer_to_what_the_system_put_up_goes_to_whoever_asked(build: Build)
     assert [each["state"] for each in stage.call("escalations")["escalations"]] == ["closed"]
 
 
-def test_an_escalation_that_is_acknowledged_is_closed(build: Build):
-    stage = build()
-    stage.join_all("ada", "bob")
-    stage.send("bob", "ada", "May I?")
-    stage.clock.pass_time(HOUR + SECOND)
-    stage.call("chase")
-    (told,) = stage.inbox("user")
-    stage.call("ack", None, ids=[told["id"]])
-    assert [each["state"] for each in stage.call("escalations")["escalations"]] == ["closed"]
-    assert len(stage.events("escalation.closed")) == 1
-
-
 def test_a_letter_that_dies_again_is_told_to_its_sender_and_not_put_up_again(stage: Stage):
     id = bury(stage)
     stage.clock.pass_time(1)

@@ -15,7 +15,7 @@ class Marks(tuple[str, str]):
 
     def put(self, text: str, body: str, path: str) -> str:
         """The text with our part in its place, or at the end if it has none yet."""
-        newline = "\r\n" if "\r\n" in text else "\n"
+        newline = "\r\n" if "\r\n" in text or text.endswith("\r") else "\n"  # our own would make one of it
         block = newline.join([self[0], *body.strip("\n").split("\n"), self[1]])
         if (span := self._span(text, path)) is not None:
             return text[: span[0]] + block + text[span[1] :]

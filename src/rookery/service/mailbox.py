@@ -170,22 +170,11 @@ def step(tx: Tx, id: str, name: str, reason: str = "") -> dict[str, Any]:
     else:
         state = mail.transition(mail.State(delivery["state"]), name, expires_at=delivery["expires_at"], now=tx.now)
     done = {"id": id, "state": state.value, "changed": bool(changed)}
-    if changed and name == "complete" and message["type"] == mail.Type.ESCALATION:
-        _close(tx, me, message)
     if changed and name == "complete" and '"rounds"' in message["context"]:
         from . import rounds  # few messages come more than once
 
         done |= rounds.next_round(tx, me, message)
     return done
-
-
-def _close(tx: Tx, me: Row, message: Row) -> None:
-    """Whoever was asked to see to it says that it is done with. An ask-human is closed by its answer alone."""
-    if message["label"] or not tx.run("close_escalation", message=message["id"], answer=None):
-        return
-    found = tx.one("escalation_of", message=message["id"])
-    assert found is not None
-    tx.event("escalation.closed", me["name"], ref=found["id"], preview=message["subject"])
 
 
 def record(tx: Tx, me: Row, message: Row, name: str, stage: str, detail: str = "", *, channel: str = "") -> None:

@@ -98,7 +98,8 @@ def _on_path(name: str, environ: Mapping[str, str]) -> list[str]:
 
 
 def _ours(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environ.items() if name.startswith("ROOK_")}
+    """What tells `rook` where it is. An address is kept in the ledger, so no secret is part of it."""
+    return {name: value for name, value in environ.items() if name.startswith("ROOK_") and name != "ROOK_TOKEN"}
 
 
 def _entered(desk: Desk, event: Event) -> Answered:
