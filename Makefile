@@ -38,6 +38,8 @@ test: $(ENV) ## the fast tests; what this machine lacks is named and skipped
 test-hosts: hosts ## the tests with the real agent programs alone
 	@ROOK_NO_SKIPS=1 $(PYTEST) -m hosts tests/hosts $(ARGS)
 
+# Many of these tests wait for real programs: two to a core.
+test-all: WORKERS = 4
 test-all: $(ENV) components hosts-or-not lint types contracts bench ## what CI runs: all checks, all tests, nothing skipped
 	@ROOK_NO_SKIPS=1 HYPOTHESIS_PROFILE=ci $(PYTEST) -m "" $(ARGS)
 
