@@ -20,6 +20,7 @@ from rookery import door
 from tests.door.conftest import ROOK, Served
 from tests.support.doors import Running, running
 from tests.support.fastdoor import knocking
+from tests.support.ledger import locked
 from tests.support.procs import PATIENCE_S
 
 pytestmark = pytest.mark.slow  # a daemon for almost every one of them
@@ -292,7 +293,10 @@ def test_a_stopped_daemon_is_done_without(tmp_path: Path):
         rook = kept_by(daemon, tmp_path)
         with knocking(rook.home) as line:
             assert door.receive(line)
-            daemon.process.send_signal(signal.SIGSTOP)
+            # Stopped between two writes of its own: within one it would keep everyone out, and they would be told so.
+            with locked(str(rook.home / "rookery.db")):
+                daemon.process.send_signal(signal.SIGSTOP)
+                os.waitid(os.P_PID, daemon.process.pid, os.WSTOPPED | os.WNOWAIT)
             try:
                 assert rook("join", "amy").returncode == 0
             finally:

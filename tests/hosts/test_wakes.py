@@ -161,7 +161,7 @@ def test_a_dialog_is_told_of_and_nothing_is_handed_over_while_it_is_open(crew: C
         sent(crew, "Later", "By and by.")
         tui.shows("Do you want to proceed?")
         assert handed(crew, "Later") == []
-        tui.keys("Enter")
+        tui.answers("Do you want to proceed?")
         tui.shows("It was allowed.")
         assert (crew.repo / "made").exists()
         assert (tui.unmet, handed(crew, "Later")) == ([], ["hook:after"]), "the turn went on: its hooks brought it"

@@ -99,14 +99,20 @@ class Tui:
         """Type and submit. Enter right after quick typing may be taken for a part of a paste: it is pressed again."""
         self.types(text)
         self.shows(text)
+        self._enters(lambda: not is_held(), f"the program takes {text!r}")
 
-        def submitted() -> bool:
+    def answers(self, question: str) -> None:
+        """Take the marked answer of a dialog. One that just opened may not listen yet: Enter is pressed again."""
+        self._enters(lambda: question not in self.screen(), f"the program takes an answer to {question!r}")
+
+    def _enters(self, is_taken: Callable[[], bool], what: str) -> None:
+        def pressed() -> bool:
             self.keys("Enter")
             with suppress(AssertionError):
-                return until(lambda: not is_held(), patience_s=2.0)
+                return until(is_taken, patience_s=2.0)
             return False
 
-        until(submitted, f"the program takes {text!r}")
+        until(pressed, what)
 
     def keys(self, *keys: str) -> None:
         self.server.keys(self.pane, *keys)

@@ -98,8 +98,8 @@ def panes(where: Mapping[str, str]) -> dict[str, Shown] | None:
             said = asked(line, {"op": "state"})
     except (FileNotFoundError, ConnectionRefusedError):
         return {}
-    except (OSError, ValueError):
-        return None
+    except (OSError, ValueError):  # it may have ended while it was asked
+        return {} if _state(where) == process.DEAD else None
     return {} if said["ended"] else {"": Shown(where["holder"], said["pid"])}
 
 
