@@ -7,6 +7,7 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     process     who a process is (pid and start time), whether it runs, and which one a session is bound to
     vitals      what all processes take, each with what is below it
     git         branch and top of a repository, read from its files
+    repository  git run: worktrees made and taken away, commits looked up
     folders     the members of a group, and lenses, from folders of Markdown files
     dropbox     a folder into which others put files: what lies there, what is whole, moved aside
     inotify     the kernel's word that something happened in a folder

@@ -1,0 +1,93 @@
+"""git, run: worktrees made and taken away, commits looked up. Argument vectors only, and nothing of the caller's git
+environment: a hook or an alias of someone else's decides nothing here."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from rookery.core.errors import Refused
+from rookery.core.record import NamedTuple
+from rookery.core.text import plain
+
+LIMIT_S = 60.0
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME")
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | None = None) -> Said:
+    """Run in a folder, whatever GIT_ variables say elsewhere. Nothing is asked of a person; no editor opens."""
+    import subprocess
+
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+    try:
+        done = subprocess.run(
+            ["git", "-C", where, *words], input=stdin.encode(), capture_output=True, timeout=LIMIT_S, check=False,
+            env={**kept, **quiet, **(environ or {})},
+        )  # fmt: skip
+    except FileNotFoundError:
+        raise Refused("git is not installed.", "Install it, or spawn with --no-worktree.", code="NO_GIT") from None
+    except subprocess.TimeoutExpired:
+        raise Refused(f"git {words[0]} took longer than {LIMIT_S:.0f} s.", "Is a disk busy?", code="GIT_FAILED") from None
+    return Said(done.returncode, _text(done.stdout), _text(done.stderr))
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def told(where: str, *words: str, environ: Mapping[str, str] | None = None) -> str:
+    """What git says, without the end of its last line; a refusal with its own words if it fails."""
+    said = git(where, *words, environ=environ)
+    if said.code:
+        raise refusal(words, said)
+    return said.out.rstrip("\n")
+
+
+def refusal(words: Sequence[str], said: Said) -> Refused:
+    why = plain(said.err or said.out).strip()[-500:] or f"exit {said.code}"
+    return Refused(f"git {words[0]} failed: {why}", "Run it by hand in the repository to see more.", code="GIT_FAILED")
+
+
+def commit_of(where: str, name: str = "HEAD") -> str:
+    """The commit that a name stands for."""
+    return told(where, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+
+def branch_of(where: str) -> str:
+    """The branch that is checked out there; "" if none is."""
+    said = git(where, "symbolic-ref", "--quiet", "--short", "HEAD")
+    return said.out.strip() if said.code == 0 else ""
+
+
+# -- worktrees -------------------------------------------------------------------------------------------------------
+
+
+def add_worktree(root: str, path: str, commit: str) -> None:
+    """A detached worktree at that commit; one that is there already at this path is left as it is."""
+    if os.path.lexists(os.path.join(path, ".git")):
+        return
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    told(root, "worktree", "prune")  # one that was removed by hand still counts otherwise
+    told(root, "worktree", "add", "--quiet", "--detach", path, commit)
+
+
+def remove_worktree(root: str, path: str) -> None:
+    """With whatever is in it: whoever calls has looked. A worktree that is gone is none."""
+    if os.path.lexists(path):
+        told(root, "worktree", "remove", "--force", path)
+    told(root, "worktree", "prune")
+
+
+def is_clean(tree: str) -> bool:
+    """Nothing there that is not committed; ignored files do not count."""
+    return not told(tree, "status", "--porcelain", "--untracked-files=normal")
+
+
+def contains(root: str, commit: str, branch: str) -> bool:
+    """Has that branch this commit?"""
+    return git(root, "merge-base", "--is-ancestor", commit, branch).code == 0
