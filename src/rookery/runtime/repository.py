@@ -32,7 +32,9 @@ def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | N
     except FileNotFoundError:
         raise Refused("git is not installed.", "Install it, or spawn with --no-worktree.", code="NO_GIT") from None
     except subprocess.TimeoutExpired:
-        raise Refused(f"git {words[0]} took longer than {LIMIT_S:.0f} s.", "Is a disk busy?", code="GIT_FAILED") from None
+        raise Refused(
+            f"git {words[0]} took longer than {LIMIT_S:.0f} s.", "Is a disk busy?", code="GIT_FAILED"
+        ) from None
     return Said(done.returncode, _text(done.stdout), _text(done.stderr))
 
 
