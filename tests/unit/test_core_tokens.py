@@ -99,7 +99,8 @@ def test_the_verbs_that_are_not_for_everyone():
     assert [verb.name for verb in TABLE if not verb.by_token] == [
         "drop", "delivery.due", "delivery.phase", "delivery.offer", "delivery.letter", "delivery.seen", "delivery.own",
         "delivery.leave", "delivery.teams", "delivery.done", "delivery.failed", "delivery.ways", "monitor.teams",
-        "monitor.sessions", "monitor.news", "monitor.report", "worker.teams", "worker.due",
+        "monitor.sessions", "monitor.news", "monitor.report", "crew.teams", "crew.due", "crew.step",
+        "crew.give", "worker.teams", "worker.due",
         "worker.begin", "worker.started", "worker.beat", "worker.stopping", "worker.ended", "team.new", "team.set",
         "token.new", "token.list", "token.revoke",
     ]  # fmt: skip

@@ -38,7 +38,7 @@ SESSIONS = (
 # Workers, from the request to the end of the last run.
 WORKERS = (
     "worker.spawned", "worker.started", "worker.stop", "worker.lost", "worker.ended", "worker.respawn",
-    "worker.deleted",
+    "worker.deleted", "crew.start", "crew.scale", "crew.stopping", "crew.finished", "crew.stopped", "crew.failed",
 )  # fmt: skip
 
 # Mail that nobody is woken for any more.
