@@ -35,9 +35,10 @@ SELECT d.dep AS id, t.status, t.review, t.title FROM task_deps d JOIN tasks t ON
 WHERE d.team = :team AND d.task = :task ORDER BY t.n;
 
 -- name: unmet_deps
--- How much it still waits for.
+-- How much it still waits for: also for work that is to land, because it would begin without it.
 SELECT d.dep AS id FROM task_deps d JOIN tasks t ON t.team = d.team AND t.id = d.dep
-WHERE d.team = :team AND d.task = :task AND NOT (t.status = 'completed' AND t.review IN ('', 'SHIP')) ORDER BY t.n;
+WHERE d.team = :team AND d.task = :task AND (NOT (t.status = 'completed' AND t.review IN ('', 'SHIP')) OR EXISTS (
+  SELECT 1 FROM landings l WHERE l.team = t.team AND l.task = t.id AND l.state IN ('queued', 'working'))) ORDER BY t.n;
 
 -- name: dependents_of
 -- Who waits for it.
@@ -287,4 +288,6 @@ SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan 
   OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'blocked')
   OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'in_progress')
   OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'failed')
-  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND review = 'pending');
+  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND review = 'pending')
+  OR EXISTS (SELECT 1 FROM landings l JOIN tasks t ON t.team = l.team AND t.id = l.task
+             WHERE l.team = :team AND l.state IN ('queued', 'working') AND t.plan = :plan);
