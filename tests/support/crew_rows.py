@@ -74,8 +74,8 @@ class Worker:
 
 
 def landings(stage: Stage) -> dict[str, str]:
-    """The state of each, by its change."""
-    return {each["change"]: each["state"] for each in stage.call("land.list", limit=1000)["landings"]}
+    """The state of the newest of each change."""
+    return {each["change"]: each["state"] for each in reversed(stage.call("land.list", limit=1000)["landings"])}
 
 
 def history(root: Path, branch: str = "main") -> list[str]:

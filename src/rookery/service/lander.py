@@ -6,7 +6,7 @@ what it is to become is written by `moving`, before the branch moves; `done` is 
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from rookery.core import artifacts as outputs
 from rookery.core import errors, landing, names, tasks, text
@@ -104,8 +104,9 @@ def take(
 
 def _check(tx: Tx, row: Row) -> list[str]:
     """By its crew's terms, else by the settings of whoever runs the keeper."""
-    said = terms_of(tx, row["crew"]).get("check")
-    return [str(word) for word in said] if isinstance(said, list) and said else tx.settings["land.check"]
+    said: Any = terms_of(tx, row["crew"]).get("check")
+    given = cast("list[Any]", said) if isinstance(said, list) else []
+    return [str(word) for word in given] or tx.settings["land.check"]
 
 
 def _alike(tx: Tx, rows: Sequence[Row], check: Sequence[str]) -> list[Row]:

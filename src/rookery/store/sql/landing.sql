@@ -156,6 +156,11 @@ WHERE team = :team AND id = :id AND state = 'landed';
 -- Does its work wait to land?
 SELECT id FROM landings WHERE team = :team AND task = :task AND state IN ('queued', 'working') LIMIT 1;
 
+-- name: plan_lands
+-- Work of a plan is on its way to the branch. Looks at what is open, which is little.
+SELECT l.id FROM landings l JOIN tasks t ON t.team = l.team AND t.id = l.task
+WHERE l.team = :team AND l.state IN ('queued', 'working') AND l.task <> '' AND t.plan = :plan LIMIT 1;
+
 -- name: task_landed
 -- What had been sent back landed after all, before anyone began anew.
 UPDATE tasks SET status = 'completed', ended = :at, why = '', assigned_until = NULL,

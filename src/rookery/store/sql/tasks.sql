@@ -288,6 +288,4 @@ SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan 
   OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'blocked')
   OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'in_progress')
   OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND status = 'failed')
-  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND review = 'pending')
-  OR EXISTS (SELECT 1 FROM landings l JOIN tasks t ON t.team = l.team AND t.id = l.task
-             WHERE l.team = :team AND l.state IN ('queued', 'working') AND t.plan = :plan);
+  OR EXISTS (SELECT 1 FROM tasks WHERE team = :team AND plan = :plan AND review = 'pending');
