@@ -75,7 +75,7 @@ def test_a_daemon_killed_at_any_point_of_a_landing_leaves_one_landing_a_change(
 
 
 @pytest.mark.slow
-def test_h34_a_check_that_outlives_its_daemon_is_ended_by_the_next_one(tmp_path: Path, yards: list[Yard]) -> None:
+def test_a_check_that_outlives_its_daemon_is_ended_by_the_next_one(tmp_path: Path, yards: list[Yard]) -> None:
     pid = tmp_path / "pid"
     yard = Yard(tmp_path)
     yards.append(yard)
