@@ -67,7 +67,7 @@ class Worker:
     def report(self, task: str = "", epoch: int = 0, message: str = "work") -> str:
         """What `done` does first: the change set captured, and recorded."""
         row: dict[str, Any] = {
-            "id": self.id, "tree": str(self.tree), "base": self.base, "root": str(self.root), "agent_name": self.name
+            "id": self.id, "tree": str(self.tree), "base": self.base, "root": str(self.root), "name": self.name
         }  # fmt: skip
         found = changes.captured(self.world, row, message)
         caller = self.stage.caller(self.name)

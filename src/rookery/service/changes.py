@@ -22,10 +22,10 @@ MESSAGE_LIMIT = 10_000
 
 
 def captured(world: World, worker: Mapping[str, Any], message: str, *, branch: str = "") -> dict[str, Any]:
-    """Before the transaction. `worker` has `id`, `tree`, `base`, `root` and `agent_name`, as its row."""
+    """Before the transaction. `worker` has `id`, `tree`, `base`, `root` and `name`, as its row."""
     limit = min(world.settings["changes.patch_limit"], world.settings["artifacts.limit"])
     found = world.workspaces.capture(
-        worker["tree"], worker["base"], worker["agent_name"], text.plain(message)[:MESSAGE_LIMIT], root=worker["root"],
+        worker["tree"], worker["base"], worker["name"], text.plain(message)[:MESSAGE_LIMIT], root=worker["root"],
         branch=branch or world.settings["land.branch"], keep=landing.keep_under(world.team, worker["id"]), limit=limit,
     )  # fmt: skip
     kept = world.shelf.keep(FOLDER, f"{found.head[:12]}.patch", found.patch) if found.patch else None
