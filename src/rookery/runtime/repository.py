@@ -94,12 +94,6 @@ def tip_of(where: str, branch: str) -> str:
     return said.out.strip() if said.code == 0 else ""
 
 
-def is_branch_name(name: str) -> bool:
-    return (
-        git("/", "check-ref-format", "--branch", name).code == 0 if name and not name.startswith(("-", "@")) else False
-    )
-
-
 def common_folder(where: str) -> str:
     """What all worktrees of a repository share."""
     return os.path.realpath(told(where, "rev-parse", "--path-format=absolute", "--git-common-dir"))

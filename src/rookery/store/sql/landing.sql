@@ -152,10 +152,6 @@ WHERE team = :team AND id = :id AND (state IN ('queued', 'failed') OR (state = '
 UPDATE landings SET state = 'undoing', step = '', undo = '', reason = '', told = '', not_before = 0, owner = '', owned_to = 0, asked_by = :asked_by
 WHERE team = :team AND id = :id AND state = 'landed';
 
--- name: open_landing_of_task
--- Does its work wait to land?
-SELECT id FROM landings WHERE team = :team AND task = :task AND state IN ('queued', 'working') LIMIT 1;
-
 -- name: plan_lands
 -- Work of a plan is on its way to the branch. Looks at what is open, which is little.
 SELECT l.id FROM landings l JOIN tasks t ON t.team = l.team AND t.id = l.task
