@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rookery.core import errors, patterns, tasks, text
 from rookery.store.port import Row
 
-from . import artifacts, held, limits, nearby, resources, unlocking
+from . import artifacts, held, landing, limits, nearby, resources, unlocking
 from . import tasks as cards_of
 from .tx import Tx
 from .verbs import Arg
@@ -182,6 +182,7 @@ def done(
             f"Review wanted: {id} {row['title']}",
             f"`rook task review {id} SHIP|NEEDS_WORK|MAJOR_RETHINK`",
         )
+    landing.after_done(tx, id)
     unlocking.after_completion(tx, id)
     tx.beat()
     return cards_of.card(tx, id)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from rookery.config import Settings
 from rookery.core import errors, holding, ids, mesh, names, presence, times
 from rookery.core.caller import Caller, Grant
-from rookery.core.ports import Chance, Machine, Prober, Shelf
+from rookery.core.ports import Chance, Machine, Prober, Shelf, Workspaces
 from rookery.store.port import Row, Transaction
 
 # An address that a read was asked about before anything was written to it: its mailbox is empty.
@@ -68,11 +68,15 @@ class World(Protocol):
     @property
     def shelf(self) -> Shelf: ...
     @property
+    def workspaces(self) -> Workspaces: ...
+    @property
     def machine(self) -> Machine: ...
     @property
     def settings(self) -> Settings: ...
     @property
     def policies(self) -> Sequence[WritePolicy]: ...
+    @property
+    def team(self) -> str: ...
     @property
     def host(self) -> str: ...
     @property
