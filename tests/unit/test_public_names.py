@@ -32,6 +32,7 @@ VERBS = words("""
     task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
     plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
     thread.search thread.link artifacts artifacts.add artifacts.show
+    kinds kind.show kind.add kind.drop
     reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
     hold.look hold.take hold.renew
     turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.phase turn.wait
@@ -47,7 +48,8 @@ VERBS = words("""
 
 READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
-    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show reservations can-write slot.list
+    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show kinds kind.show reservations
+    can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show

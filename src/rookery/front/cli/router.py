@@ -166,6 +166,11 @@ COMMANDS = (
     Command("slot give", "guard"),
     Command("slot list", "guard"),
     Command("slot set", "guard"),
+    Command("kinds", "workers"),
+    Command("kinds show", "workers", verb="kind.show"),
+    Command("kinds add", "workers", "special_kinds.add", verb="kind.add",
+            extras=(Extra(("file",), "the Markdown; - reads it from standard input", metavar="FILE"),)),
+    Command("kinds drop", "workers", verb="kind.drop"),
     Command("artifacts", "docket"),
     Command("artifacts add", "docket", "sharing.add", optional=("content",),
             extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
@@ -195,7 +200,7 @@ COMMANDS = (
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Files and slots",
-          "docket": "Evidence", "ops": "Operations"}  # fmt: skip
+          "workers": "Workers", "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:

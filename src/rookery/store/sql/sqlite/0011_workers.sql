@@ -184,7 +184,7 @@ CREATE INDEX crews_machine ON crews (machine, team) WHERE state IN ('running', '
 
 CREATE TABLE kinds (                          -- registered at run time; the others are files
   team    INTEGER NOT NULL,
-  name    TEXT    NOT NULL,
+  name    TEXT    NOT NULL,                   -- folded: unique whatever the case
   written TEXT    NOT NULL,                   -- the Markdown
   set_by  INTEGER NOT NULL,
   at      INTEGER NOT NULL,
