@@ -75,7 +75,7 @@ WRONG = [
     (["name: a/b"], 2, "name can not be used", "slash|characters"),
     (["description: [a, b]"], 2, "description is no text", "description: word"),
     (["name: k", "name: k"], 3, "twice", "name: scout"),
-    (["a: b", "  c"], 3, "no YAML", "name: scout"),
+    (["a: b", "c: [d"], 3, "no YAML", "name: scout"),
     (["- a"], 2, "no mapping", "name: scout"),
     (["guardrails_append: *x"], 2, "alias", "name: scout"),
 ]

@@ -140,7 +140,9 @@ def _text(value: Any, key: str, place: _Place, limit: int = 10_000) -> str:
 
 def _line(value: Any, key: str, place: _Place) -> str:
     found = _text(value, key, place, 200)
-    return found if found.isprintable() else place.refuse(key, "has more than one line", "Put the rest into the body.")
+    if text.plain(found, keep_newlines=False) != found:
+        place.refuse(key, "has more than one line, or a control character", "Put the rest into the body.")
+    return found
 
 
 def _name(value: Any, key: str, place: _Place) -> str:

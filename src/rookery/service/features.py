@@ -9,7 +9,7 @@ from rookery.core import lenses as known_lenses
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from .tx import Tx
+from .tx import WORKED, Tx
 
 
 class Asked(NamedTuple):
@@ -74,7 +74,7 @@ def routed(tx: Tx, sender: Row, draft: mail.Draft, recipients: Sequence[Row]) ->
     types = [draft.type.value, *([draft.label] if draft.label else [])]
     status = extras.status(json.loads(draft.context)) if '"status"' in draft.context else ""
     verdict = routes.judge(
-        routes.parse(tx.settings["routes"]), _party(sender), [_party(row) for row in recipients], types, status
+        routes.parse(tx.settings["routes"]), _party(tx, sender), [_party(tx, row) for row in recipients], types, status
     )
     if not verdict.refused:
         return []
@@ -88,5 +88,6 @@ def routed(tx: Tx, sender: Row, draft: mail.Draft, recipients: Sequence[Row]) ->
     return [f"{said} It was sent all the same (routing = warn)."]
 
 
-def _party(row: Row) -> routes.Party:
-    return routes.Party(row["name"], row["role"] or "", row["program"] or "")
+def _party(tx: Tx, row: Row) -> routes.Party:
+    worker = tx.one("worker_kind", agent=row["id"]) if tx.flags & WORKED else None
+    return routes.Party(row["name"], row["role"] or "", row["program"] or "", worker["kind"] if worker else "")

@@ -24,3 +24,7 @@ ON CONFLICT (team, name) DO UPDATE SET written = excluded.written, set_by = excl
 -- name: drop_kind
 -- The file of that name holds again, if there is one.
 DELETE FROM kinds WHERE team = :team AND name = :key;
+
+-- name: worker_kind
+-- What an agent was made as, if it is a worker, or was one.
+SELECT kind FROM workers WHERE team = :team AND agent = :agent;
