@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ EDITS: list[tuple[str, dict[str, str]]] = [
     ("Bash", {"command": "git commit -am 'mine now'"}),
     ("Bash", {"command": "git checkout main -- src"}),
     ("Bash", {"command": "pytest -q"}),  # whatever it may write, it does not tell
-    ("Bash", {"command": "python -c 'open(\"src/a.py\", \"w\")'"}),
+    ("Bash", {"command": 'python -c \'open("src/a.py", "w")\''}),
 ]
 LOOKS = [
     ("Read", {"file_path": "src/a.py"}), ("Grep", {"pattern": "x"}),
@@ -77,10 +76,10 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Generator[Shop]:
+def shop(tmp_path: Path) -> Shop:
     made = Shop(tmp_path)
     assert run(Call(["join", "ada"], str(made.root), made.environ, lambda: "", print, peer=0)).code == 0
-    yield made
+    return made
 
 
 @pytest.mark.parametrize("kind", ["scout", "reviewer", "planner"])

@@ -103,12 +103,12 @@ def test_texts_that_are_no_kind(written: str, line: int, said: str) -> None:
 
 @given(st.text(max_size=400), st.text(max_size=200))
 def test_no_text_does_more_than_be_refused(front: str, body: str) -> None:
+    said = ""
     try:
-        kind = kinds.parse(f"---\n{front}\n---\n{body}", "x.md", "x")
+        said = kinds.parse(f"---\n{front}\n---\n{body}", "x.md", "x").name
     except errors.BadInput as error:
-        assert error.message.isprintable()
-    else:
-        assert kind.name == "x"
+        said = error.message
+    assert said == "x" or (said.isprintable() and "x.md" in said.lower())
 
 
 WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), max_size=60).map(str.strip)
@@ -239,7 +239,9 @@ def test_no_kind_replaces_them(kind: Kind) -> None:
     assert briefs.UNIVERSAL in briefs.guardrails(kind)
 
 
-@given(words=st.text(max_size=300), title=st.text(max_size=80), context=st.text(max_size=80), before=st.text(max_size=80))
+@given(
+    words=st.text(max_size=300), title=st.text(max_size=80), context=st.text(max_size=80), before=st.text(max_size=80)
+)
 def test_whoever_asks_can_not_end_its_own_words(words: str, title: str, context: str, before: str) -> None:
     """However it is put, the lines that are not marked are the same in number and, but for the title's, in text."""
     kind = built_in("scout")
@@ -258,7 +260,8 @@ def test_whoever_asks_can_not_end_its_own_words(words: str, title: str, context:
 def test_a_brief_says_what_has_to_be_known_first() -> None:
     told = briefs.brief(built_in("scout"), assigned(refs=["issue-1"], lenses=[("sceptic", "# Sceptic\nDoubt it.")]))
     for part in ("**scout**", "the agent lead", "| Find it.", "| issue-1", "> Doubt it.", "/work/x", "**Read-only**",
-                 "30 minutes", "`rook progress`", "`rook ask`", "`rook done`", "`rook fail`", "where to look"):  # fmt: skip
+                 "30 minutes", "`rook progress`", "`rook ask`", "`rook done`", "`rook fail`", "where to look",
+                 ):  # fmt: skip
         assert part in told, part
     assert "worktree of your own" not in told
     writer = briefs.brief(built_in("implementer"), assigned(own_tree=True, base="0123456789abcdef", task="task-0001"))

@@ -15,8 +15,22 @@ NAMES = st.sampled_from(["ada", "bob", "worker-1", "worker-2", "lead", "user", "
 ROLES = st.sampled_from(["", "worker", "lead", "Reviewer"])
 PARTIES = st.builds(Party, NAMES, ROLES, st.sampled_from(["", "claude", "codex"]), st.sampled_from(["", "scout"]))
 PATTERNS = st.sampled_from(
-    ["*", "ada", "worker-*", "*-1", "ops/*", "LEAD", "role:worker", "role:re*", "program:c*", "role:*", "kind:sc*", "kind:*",
-     "nobody", ""]
+    [
+        "*",
+        "ada",
+        "worker-*",
+        "*-1",
+        "ops/*",
+        "LEAD",
+        "role:worker",
+        "role:re*",
+        "program:c*",
+        "role:*",
+        "kind:sc*",
+        "kind:*",
+        "nobody",
+        "",
+    ]
 )
 TYPES = st.sampled_from(["request", "task", "update", "*", "task*", "response"])
 STATUS = st.sampled_from(["", "start", "complete", "blocked"])

@@ -95,7 +95,7 @@ def brief(kind: Kind, given: Assignment) -> str:
 def rights(kind: Kind) -> str:
     """What a worker may decide by itself, as text."""
     if not kind.decision_rights:
-        return "How you do it is yours to decide. What is done, and anything that others would notice besides, is not: ask."
+        return "How you do it is yours to decide. What is done, and whatever else others would notice, is not: ask."
     return "\n".join(f"  - {text.one_line(each, 300)}" for each in kind.decision_rights)
 
 
@@ -124,7 +124,9 @@ def _assignment(given: Assignment) -> list[str]:
     )
     parts = ["## The assignment", head, text.fence(words or "(nothing was said)")]
     if cut:
-        parts.append(f"It was cut after {ASSIGNMENT_LIMIT:,} characters. All of it: `rook workers show {given.worker}`.")
+        parts.append(
+            f"It was cut after {ASSIGNMENT_LIMIT:,} characters. All of it: `rook workers show {given.worker}`."
+        )
     if given.context:
         said, _ = text.cut(text.plain(given.context).strip(), CONTEXT_LIMIT)
         parts += [f"What {given.author} says about it besides:", text.fence(said)]
@@ -211,11 +213,11 @@ def _span(seconds: float) -> str:
 _MEANS: Mapping[str, str] = {
     "progress": "while you work, when there is more than one step: your list of steps, up to 12. It tells nobody that "
     "you are done.",
-    "ask": "a question that only others can answer: what you need to know, the risk, the options, and which of them you "
-    "recommend. Then stop and wait: the answer comes to you.",
-    "done": "you are finished. The outcome is one of completed (it is done), findings (what you found out), proposal (what "
-    "should be done) or no_evidence (you looked, and there was nothing); a summary; and evidence: commits, test runs or "
-    "artifacts that can be looked up. What is vague or empty comes back.",
+    "ask": "a question that only others can answer: what you need to know, the risk, the options, and which of them "
+    "you recommend. Then stop and wait: the answer comes to you.",
+    "done": "you are finished. The outcome is one of completed (it is done), findings (what you found out), proposal "
+    "(what should be done) or no_evidence (you looked, and there was nothing); a summary; and evidence: commits, test "
+    "runs or artifacts that can be looked up. What is vague or empty comes back.",
     "fail": "you can not go on, and there is nothing that is of use. Say what stood in the way and what you tried.",
 }
 
@@ -224,6 +226,6 @@ def _reporting(kind: Kind) -> str:
     lines = [f"- `rook {word}`: {_MEANS[word]}" for word in _MEANS]
     gate = " `rook ask --plan` puts your plan forward." if kind.plan_gate and not kind.read_only else ""
     return (
-        "These are commands in your shell, and tools of the same names where you have Rookery's MCP server. `--help` after "
-        f"any of them tells its options.{gate} Saying it twice does no harm.\n\n" + "\n".join(lines)
+        "These are commands in your shell, and tools of the same names where you have Rookery's MCP server. `--help` "
+        f"after any of them tells its options.{gate} Saying it twice does no harm.\n\n" + "\n".join(lines)
     )

@@ -32,8 +32,10 @@ class _Loader(yaml.BaseLoader):
     """Text, lists and mappings, each key once, and no aliases: a few lines of those stand for gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.events.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="it has an alias", problem_mark=self.peek_event().start_mark)
+        if cast("Any", self).check_event(yaml.events.AliasEvent):
+            raise yaml.MarkedYAMLError(
+                problem="it has an alias", problem_mark=cast("Any", self).peek_event().start_mark
+            )
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -49,9 +51,9 @@ class _Loader(yaml.BaseLoader):
 
 def read(written: str) -> Fields:
     try:
-        loader = _Loader(written)
+        loader: Any = _Loader(written)
         try:
-            node = loader.get_single_node()
+            node: Node | None = loader.get_single_node()
             value: Any = None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()

@@ -235,12 +235,12 @@ def as_data(kind: Kind) -> dict[str, Any]:
 
 def from_data(data: Mapping[str, Any]) -> Kind:
     """What another version wrote may lack a key, or have one that is not known here."""
-    known = {key: data[key] for key in Kind._fields if key in data}
+    known: dict[str, Any] = {"name": "", **{key: data[key] for key in Kind._fields if key in data}}
     if "decision_rights" in known:
         known["decision_rights"] = tuple(known["decision_rights"])
     if "respawn" in known:
         known["respawn"] = Respawn(**{key: known["respawn"][key] for key in Respawn._fields if key in known["respawn"]})
-    return Kind(**{"name": "", **known})
+    return Kind(**known)
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------

@@ -79,7 +79,10 @@ def _text(path: str) -> str | None:
 
 
 def kinds(places: Sequence[tuple[str, str]], name: str = "") -> "list[Found]":
-    """Every file that describes a kind, or that of this name, in the order of the places (layer, folder). One that can not be read says why: whoever uses that kind has to know."""
+    """Every file that describes a kind, or those of this name, in the order of the places (layer, folder).
+
+    One that can not be read says why: whoever uses that kind has to know.
+    """
     from rookery.core.kinds import Found
 
     found: list[Found] = []

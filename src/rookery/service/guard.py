@@ -35,8 +35,8 @@ def can_write(
     *,
     covered: Annotated[list[str] | None, Arg("everything these patterns cover", kind="wild", hidden=True)] = None,
 ) -> dict[str, Any]:
-    """Refused: everything to whom a policy binds, what lies outside, what someone else holds and, in a strict team, what no lease of
-    yours covers."""
+    """Refused: everything, if a policy binds you; what lies outside, what someone else holds and, in a strict team,
+    what no lease of yours covers."""
     if not 1 <= len(paths) + len(covered or []) <= MOST:
         raise errors.BadInput(f"Ask about 1 to {MOST} paths.", "`rook can-write PATH...`.")
     me = tx.me()

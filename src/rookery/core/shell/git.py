@@ -1,6 +1,7 @@
 """git: which of its commands touch files of the working tree, and which files.
 
-What git keeps for itself (`.git`) is no path that is reported; that a command changes it is. Hooks and filters are the machine's, and no text shows them.
+What git keeps for itself (`.git`) is no path that is reported; that a command changes it is. Hooks and filters are the
+machine's, and no text shows them.
 """
 
 from itertools import pairwise

@@ -24,7 +24,7 @@ def _bounds(kind: dict[str, Any]) -> Text:
 
 
 def _more(kind: dict[str, Any]) -> str:
-    told = [kind["host"], kind["model"], "own tree" if kind["worktree"] else "", "may spawn" if kind["can_spawn"] else "",
+    told = [kind["host"], kind["model"], "own tree" * kind["worktree"], "may spawn" * kind["can_spawn"],
             f"at most {kind['max_active']}" if kind["max_active"] else ""]  # fmt: skip
     return one_line(", ".join(filter(None, told)), 40)
 

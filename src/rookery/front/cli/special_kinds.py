@@ -22,4 +22,6 @@ def _written(desk: Desk, file: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise errors.BadInput(f"{file} is not UTF-8: byte {error.start}.", "Write it as UTF-8.", code="BAD_KIND") from None
+        raise errors.BadInput(
+            f"{file} is not UTF-8: byte {error.start}.", "Write it as UTF-8.", code="BAD_KIND"
+        ) from None
