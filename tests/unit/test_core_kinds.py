@@ -184,8 +184,8 @@ def test_when_a_worker_is_started_again() -> None:
     delays = [kinds.respawn_delay(Kind("k", respawn=Respawn("on-crash", 4, 2)), n) for n in range(1, 7)]
     assert delays == [2_000, 4_000, 8_000, 16_000, None, None]
     assert kinds.respawn_delay(Kind("k"), 1) is None
-    assert kinds.respawn_delay(Kind("k", respawn=Respawn("on-crash")), 0, crashed=False) is None
-    assert kinds.respawn_delay(Kind("k", respawn=Respawn("always")), 0, crashed=False) == 5_000
+    assert kinds.respawn_delay(Kind("k", respawn=Respawn("on-crash")), 1, crashed=False) is None
+    assert kinds.respawn_delay(Kind("k", respawn=Respawn("always")), 1, crashed=False) == 2_000
     assert kinds.respawn_delay(Kind("k", respawn=Respawn("always", 1_000, 5)), 900) == kinds.BACKOFF_MOST_MS
     assert kinds.respawn_delay(Kind("k", respawn=Respawn("always", 3, 3_600)), 3) == 3_600_000, "never sooner than said"
 
@@ -206,6 +206,7 @@ def test_each_of_ours_says_what_it_is(name: str) -> None:
     assert 20 < len(kind.description) < 100
     assert len(kind.body) > 500
     assert kind.decision_rights
+    assert kind.respawn.policy == "never", "what acts by itself is switched on by a person (ADR 14)"
 
 
 def test_the_planners_example_is_a_plan() -> None:

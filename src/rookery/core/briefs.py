@@ -6,10 +6,11 @@ stands in the kind. Whoever asks can say anything, but can not end its own quota
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rookery.core.record import NamedTuple
 
-from . import text
+from . import kinds, text
 from .kinds import Kind
 from .names import PERSON
 
@@ -97,6 +98,33 @@ def rights(kind: Kind) -> str:
     if not kind.decision_rights:
         return "How you do it is yours to decide. What is done, and whatever else others would notice, is not: ask."
     return "\n".join(f"  - {text.one_line(each, 300)}" for each in kind.decision_rights)
+
+
+def of_order(order: Mapping[str, Any], *, team: str, workspace: str, own_tree: bool) -> str:
+    """The same from what `worker.begin` answers."""
+    extra = order["extra"]
+    said: list[str] = [order[part] for part in ("assignment", "description", "spec") if order[part]]
+    words = "\n\n".join(dict.fromkeys(said))
+    given = Assignment(
+        worker=order["id"], agent=order["name"], team=team, author=order["asked_by"], title=order["title"], words=words,
+        task=order["task"], parent=order["parent"], workspace=workspace, own_tree=own_tree, base=order["base"],
+        plan_ok=order["plan_ok"], context=str(extra.get("context") or ""), refs=extra.get("entity_refs") or (),
+        lenses=[(name, written) for name, written in order["lenses"]], before=_left(order["before"]),
+    )  # fmt: skip
+    return brief(kinds.from_data({"name": order["kind"], **order["profile"]}), given)
+
+
+def _left(before: Mapping[str, Any]) -> str:
+    """What is known of the run before this one, if there was one."""
+    if not before["reason"]:
+        return ""
+    code = f", exit code {before['exit_code']}" if before["exit_code"] is not None else ""
+    parts = [f"It {before['reason']}{code}."]
+    steps = [f"- [{'x' if step.get('done') else ' '}] {step.get('text', '')}" for step in before["board"]]
+    notes = [f"- {note['by']}, {note['kind']}: {note['note']}" for note in before["notes"]]
+    for head, lines in (("Its steps:", steps), ("Noted on the task:", notes), ("Its last lines:", [before["tail"]])):
+        parts += [head, *lines] if any(lines) else []
+    return "\n".join(parts)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ ASK, READ, EDIT, ALL = "ask", "read", "edit", "all"
 PERMISSIONS = (ASK, READ, EDIT, ALL)
 BUILT_IN, USER, REPOSITORY, REGISTERED = "built in", "user", "repository", "registered"
 LAYERS = (BUILT_IN, USER, REPOSITORY, REGISTERED)  # a later one is taken before an earlier one
-BACKOFF_MOST_MS = 300_000
+BACKOFF_MOST_MS = 60_000
 _RESPAWNS_MOST = 1_000
 _YEAR_S = 365 * 86_400
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
@@ -35,8 +35,8 @@ _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 class Respawn(NamedTuple):
     policy: str = NEVER
-    limit: int = 3  # so many starts after crashes, one after the other
-    backoff_s: float = 5.0  # before the first of them; each later one waits twice as long
+    limit: int = 3  # so often, one after the other
+    backoff_s: float = 2.0  # before the first time; each later one waits twice as long
 
 
 class Kind(NamedTuple):
@@ -256,7 +256,7 @@ def loosens(kind: Kind, before: Kind) -> str:
 def bounded(child: Kind, parent: Kind, *, plan_ok: bool) -> Kind:
     """A worker's child may not do for it what it may not do itself."""
     if parent.read_only:
-        return child._replace(read_only=True)
+        return child._replace(read_only=True, permissions=READ)
     return child._replace(plan_gate=True) if parent.plan_gate and not plan_ok else child
 
 
@@ -282,7 +282,8 @@ def may_spawn(kind: Kind, depth: int, most: int) -> bool:
 
 
 def respawn_delay(kind: Kind, crashes: int, *, crashed: bool = True) -> int | None:
-    """Milliseconds until it is started again; None if it is not. `crashes`: how often in a row, this time included."""
+    """Milliseconds until it is started again; None if it is not. `crashes`: how often in a row, with this time;
+    `crashed`: or did it end by itself, without a report?"""
     rule = kind.respawn
     if rule.policy == NEVER or (rule.policy == ON_CRASH and not crashed) or crashes > rule.limit:
         return None

@@ -58,7 +58,7 @@ def _checked(route: str, pattern: str) -> str:
     kind, colon, _ = pattern.partition(":")
     if colon and kind not in KINDS:
         raise errors.BadInput(
-            f"The route {text.quoted(route, 40)} speaks of {text.quoted(pattern, 40)}.",
+            f"The rule {text.quoted(route, 40)} speaks of {text.quoted(pattern, 40)}.",
             f"A name with `*` in it, or one of {', '.join(f'{each}:' for each in KINDS)}.",
             code="BAD_SETTING",
         )
@@ -80,6 +80,11 @@ def judge(
         if names.key(each.name) != names.PERSON and not any(_any(route.to, each) for route in fitting)
     ]
     return Verdict(tuple(refused), tuple(route.name for route in binding))
+
+
+def covered(patterns: Sequence[str], party: Party, setting: str) -> bool:
+    """Is it one of those that a list of patterns in a setting means?"""
+    return _any([_checked(setting, pattern) for pattern in patterns], party)
 
 
 def _any(patterns: Sequence[str], party: Party) -> bool:

@@ -1,7 +1,7 @@
 """What a message may ask for besides being read, and what a team's routes say to it. Loaded by the few that need it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rookery.core import errors, extras, mail, names, routes, text
@@ -62,6 +62,31 @@ def perspectives(tx: Tx, card: Mapping[str, Any]) -> dict[str, Any]:
     if not wanted:
         return {}
     return {"lenses": [{"name": name, "text": tx.world.directory.lens(name) or ""} for name in wanted]}
+
+
+# -- workers ---------------------------------------------------------------------------------------------------------
+
+
+def spawning(
+    tx: Tx, sender: Row, context: Mapping[str, Any] | None, spawn: Mapping[str, Any] | None, refs: Sequence[str],
+    subject: str,
+) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None] | None]:  # fmt: skip
+    """The context with the worker that is asked for, checked as in a file; and what follows once it was sent."""
+    from rookery.core import drop
+
+    told = drop.rear_matter({"spawn": spawn} if spawn is not None else {}, refs)
+    for name in told.get("spawn", {}).get("lens", ()):
+        _check_lens(tx, name)
+    made = {**(context or {}), **told}
+    if spawn is None:
+        return made, None
+
+    def follow(result: dict[str, Any]) -> None:
+        from . import spawning as asking
+
+        asking.follow(tx, sender, told["spawn"], told.get("entity_refs", []), result, subject)
+
+    return made, follow
 
 
 # -- routes ----------------------------------------------------------------------------------------------------------

@@ -180,6 +180,8 @@ def _sent(result: dict[str, Any]) -> RenderableType:
         lines.append(say("  to ", (each["name"], "cyan"), f"{chosen}: {each['state']}, {each['how']}"))
     if len(result["recipients"]) > 20:
         lines.append(say((f"  and {len(result['recipients']) - 20} more", "dim")))
+    spawned = result.get("spawned", ())
+    lines += [say("  asks for ", (each["id"], "bold"), f" {each['name']}, a {each['kind']}") for each in spawned]
     lines += [say((f"  {one_line(note, 300)}", "yellow")) for note in result.get("notes", ())]
     return Group(*lines)
 

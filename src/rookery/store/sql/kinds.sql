@@ -28,3 +28,17 @@ DELETE FROM kinds WHERE team = :team AND name = :key;
 -- name: worker_kind
 -- What an agent was made as, if it is a worker, or was one.
 SELECT kind FROM workers WHERE team = :team AND agent = :agent;
+
+-- name: spawn_asks_since
+-- What messages asked for lately: how many were made of it, and whether this sender was refused.
+SELECT coalesce(sum(made), 0) AS made, coalesce(sum(made = 0 AND sender = :sender), 0) AS refused
+FROM spawn_asks WHERE team = :team AND at > :after;
+
+-- name: note_spawn_ask
+-- One of them.
+INSERT INTO spawn_asks (team, at, message, sender, made) VALUES (:team, :now, :message, :sender, :made)
+ON CONFLICT DO NOTHING;
+
+-- name: forget_spawn_asks
+-- Those that no longer count.
+DELETE FROM spawn_asks WHERE team = :team AND at <= :before;
