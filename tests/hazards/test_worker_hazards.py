@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rookery.core.kinds import Kind
+from rookery.app import open_house
 from rookery.front.cli.call import Call, Reply
 from rookery.front.cli.router import run
 from tests.support import fastdoor, workers
@@ -60,8 +60,20 @@ class Shop:
         )  # fmt: skip
         return Reply(done.stdout, done.stderr, done.returncode)
 
-    def becomes(self, kind: Kind, **more: Any) -> str:
-        return workers.write(self.store, "ada", kind, **more)
+    def verb(self, verb: str, **args: Any) -> Any:
+        """As the person."""
+        house = open_house(cwd=str(self.root), environ=self.environ)
+        try:
+            return house.client.call(verb, args, house.caller("user"))
+        finally:
+            house.close()
+
+    def becomes(self, kind: str) -> str:
+        """The agent of these tests is a worker of that kind from now on; its id."""
+        return self.verb("spawn", assignment="Look into it", kind=kind, name="ada")["id"]
+
+    def is_over(self, id: str) -> None:
+        assert self.verb("stop", id=id)["state"] == "ended"
 
     def denial(self, tool: str, put: dict[str, str], *, real: bool = False) -> str:
         """Why the tool may not run; nothing if it may."""
@@ -77,14 +89,12 @@ class Shop:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
-    made = Shop(tmp_path)
-    assert run(Call(["join", "ada"], str(made.root), made.environ, lambda: "", print, peer=0)).code == 0
-    return made
+    return Shop(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["scout", "reviewer", "planner"])
 def test_h34_a_kind_that_only_reads_can_not_write(shop: Shop, kind: str) -> None:
-    shop.becomes(workers.built_in(kind))
+    shop.becomes(kind)
     for tool, put in EDITS:
         why = shop.denial(tool, put)
         assert f"of the kind {kind} only reads" in why, put
@@ -93,45 +103,49 @@ def test_h34_a_kind_that_only_reads_can_not_write(shop: Shop, kind: str) -> None
 
 
 def test_h34_control_a_kind_that_writes_can(shop: Shop) -> None:
-    assert shop.denied(EDITS) == [False] * len(EDITS), "nobody's worker"
-    shop.becomes(workers.built_in("implementer"))
+    shop.becomes("implementer")
     assert shop.denied(EDITS) == [False] * len(EDITS)
+    assert shop.rook("can-commit", stdin="src/a.py\0").code == 0
+    assert shop.rook("join", "eve").code == 0
+    shop.environ["ROOK_AGENT"] = "eve"
+    assert shop.denied(EDITS) == [False] * len(EDITS), "no worker, in a team that has some"
     assert shop.rook("reserve", "src/a.py").code == 0
 
 
 def test_h34_asked_of_the_program_itself(shop: Shop) -> None:
     """Real processes, as an agent program starts them: a reader is refused, the same edit of a writer goes through."""
-    id = shop.becomes(workers.built_in("scout"))
+    id = shop.becomes("scout")
     tool, put = EDITS[0]
     command, said = EDITS[6]
     assert "only reads" in shop.denial(tool, put, real=True)
     assert "only reads" in shop.denial(command, said, real=True)
-    workers.change(shop.store, id, state="ended")
+    shop.is_over(id)
     assert shop.denial(tool, put, real=True) == ""
     assert shop.denial(command, said, real=True) == ""
 
 
 def test_h34_a_plan_gate_opens_when_the_plan_is_agreed_to(shop: Shop) -> None:
-    id = shop.becomes(workers.built_in("implementer", plan_gate=True))
+    shop.verb("kind.add", written="---\nname: careful\nplan_gate: true\n---\nPlan first.\n")
+    id = shop.becomes("careful")
     for tool, put in EDITS:
         assert "rook ask --plan" in shop.denial(tool, put), put
     assert shop.denied(LOOKS) == [False] * len(LOOKS)
-    assert shop.rook("reserve", "src/a.py").code == 1
+    assert "rook ask --plan" in shop.rook("can-commit", stdin="src/a.py\0").err
     workers.change(shop.store, id, plan_ok=1)
     assert shop.denied(EDITS) == [False] * len(EDITS)
-    assert shop.rook("reserve", "src/a.py").code == 0
+    assert shop.rook("can-commit", stdin="src/a.py\0").code == 0
 
 
 @pytest.mark.parametrize("rule", ["check", "allow", "ask", "deny"])
 def test_h34_whatever_the_team_says_of_commands_that_do_not_tell(shop: Shop, rule: str) -> None:
     shop.environ["ROOK_GUARD_OPAQUE"] = rule
-    shop.becomes(workers.built_in("scout"))
+    shop.becomes("scout")
     assert "only reads" in shop.denial("Bash", {"command": "make"})
     assert shop.denial("Bash", {"command": "git log"}) == ""
 
 
 def test_h34_nothing_is_reserved_committed_or_written_elsewhere(shop: Shop, tmp_path: Path) -> None:
-    id = shop.becomes(workers.built_in("scout"))
+    id = shop.becomes("scout")
     refused = shop.rook("reserve", "src/")
     assert refused.code == 1
     assert "only reads" in refused.err
@@ -140,13 +154,13 @@ def test_h34_nothing_is_reserved_committed_or_written_elsewhere(shop: Shop, tmp_
     assert committed.code == 1
     assert "only reads" in committed.err
     assert shop.rook("can-write", "src/a.py").code == 1
-    workers.change(shop.store, id, state="ended")
+    shop.is_over(id)
     assert shop.rook("can-commit", stdin="src/a.py\0").code == 0
 
 
 def test_h34_what_binds_a_worker_is_its_kind_as_it_was(shop: Shop) -> None:
     """A file that changes afterwards, by the worker's own hand perhaps, loosens nothing."""
-    shop.becomes(workers.built_in("scout"))
+    shop.becomes("scout")
     folder = shop.root / ".rook" / "kinds"
     folder.mkdir(parents=True)
     (folder / "scout.md").write_text("---\nname: scout\nread_only: false\n---\n")
@@ -154,7 +168,7 @@ def test_h34_what_binds_a_worker_is_its_kind_as_it_was(shop: Shop) -> None:
 
 
 def test_h34_through_the_daemon_too(shop: Shop) -> None:
-    shop.becomes(workers.built_in("scout"))
+    shop.becomes("scout")
     event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "make"},
              "cwd": str(shop.root)}  # fmt: skip
     with fastdoor.hosted(shop.environ, shop.root, lambda call: run(call._replace(peer=0))):

@@ -61,6 +61,9 @@ def read(written: str) -> Fields:
         said = " ".join(filter(None, (error.context, error.problem)))
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise NotYaml(f"is no YAML: {text.one_line(said, 160)}", line) from None
+    except yaml.reader.ReaderError as error:
+        line = written.count("\n", 0, error.position) + 1
+        raise NotYaml("is no YAML: it has a control character", line) from None
     except (yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
         told = text.one_line(str(error), 160) or "it is nested too deep"
         raise NotYaml(f"is no YAML: {told}") from None
