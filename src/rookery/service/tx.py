@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rookery.config import Settings
 from rookery.core import errors, holding, ids, mesh, names, presence, times
 from rookery.core.caller import Caller, Grant
-from rookery.core.ports import Chance, Machine, Prober, Shelf
+from rookery.core.ports import Chance, Machine, Prober, Shelf, Workspaces
 from rookery.store.port import Row, Transaction
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _NO_TERMS: Row = {"tokens": 0, "cost": 0, "unpriced": 0, "told": 0, "leader": No
 
 _compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: `dumps` makes one per call
 
+_MOVES_CREWS = ("task.", "worker.", "land.", "plan.")
 TASK = "task-"  # how the ids of tasks begin
 
 After = Callable[[Mapping[str, int]], None]
@@ -76,11 +77,15 @@ class World(Protocol):
     @property
     def shelf(self) -> Shelf: ...
     @property
+    def workspaces(self) -> Workspaces: ...
+    @property
     def machine(self) -> Machine: ...
     @property
     def settings(self) -> Settings: ...
     @property
     def policies(self) -> Sequence[WritePolicy]: ...
+    @property
+    def team(self) -> str: ...
     @property
     def host(self) -> str: ...
     @property
@@ -122,6 +127,8 @@ class Tx:
         reads the log later must come to the same answer.
         """
         seq = seq or self.next_seq()
+        if self.flags & WORKED and kind.startswith(_MOVES_CREWS):
+            self.ring(names.CREWS)
         if ref.startswith(TASK) and "for" not in data:
             data |= self.standing(ref)
         told = _compact(data) if data else "{}"
