@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rookery.core import errors
 from rookery.core.caller import Caller
 from rookery.core.landing import Next
 from rookery.keeper.lander import Lander
@@ -541,6 +542,37 @@ def test_after_a_crash_while_taking_back_it_is_taken_back_once(yards: Callable[.
     yard.settle()
     assert landings(yard.stage) == {change: "undone"}
     assert history(yard.root)[:2] == [f"Take back {change}", f"Land {change}: Task of ada"]
+
+
+def test_a_word_that_could_not_be_written_after_the_move_leaves_what_was_written_before(
+    yards: Callable[..., Yard],
+) -> None:
+    """The store is away for a moment, just when the branch has moved: the next one looks, and does not land it anew."""
+    yard = yards(land__strategy="squash")
+    change = yard.change("ada", a__txt="x\n")
+
+    async def go() -> None:
+        yard.pids += 1
+        verbs = Verbs(yard.stage, yard.pids)
+        real = verbs.call
+
+        async def call(team: str, verb: str, args: Mapping[str, Any]) -> Any:
+            if verb == "land.done":
+                raise errors.StoreBusy("Others write.", "Again.")
+            return await real(team, verb, args)
+
+        verbs.call = call  # type: ignore[method-assign]
+        await yard.lander(verbs).land(yard.stage.team, str(yard.root), "main")
+
+    asyncio.run(go())
+    (landing,) = yard.stage.call("land.list")["landings"]
+    assert (landing["state"], landing["step"], landing["result"]) == ("working", "moving", yard.tip())
+    assert yard.stage.refused("land.drop", id=landing["id"]).code == "MOVING"
+    git("revert", "--no-edit", "HEAD", cwd=yard.root)
+    yard.stage.clock.pass_time(600_000)
+    yard.settle()
+    assert landings(yard.stage) == {change: "landed"}
+    assert not (yard.root / "a.txt").exists()
 
 
 def landed_and_reverted_by_hand(yard: Yard) -> int:
