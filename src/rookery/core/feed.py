@@ -42,7 +42,7 @@ LANDING = ("land.queued", "land.started", "land.landed", "land.failed", "land.un
 # Workers, from the request to the end of the last run.
 WORKERS = (
     "worker.spawned", "worker.started", "worker.stop", "worker.lost", "worker.ended", "worker.respawn",
-    "worker.deleted",
+    "worker.deleted", "crew.start", "crew.scale", "crew.stopping", "crew.finished", "crew.stopped", "crew.failed",
 )  # fmt: skip
 
 # Mail that nobody is woken for any more.

@@ -7,6 +7,7 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
     courier     the mail that waits, taken to whoever it is for, by the best way there is
     reaching    the agent program itself called: a message queued, a turn begun in a session that was
     monitor     sessions that died, are blocked, stuck or stalled, noticed and told
+    crews       a step of each crew whenever one may be due
     lander      finished work, merged, checked and taken to its branch
     terminals   the hand that types, and typing: when and only when that is safe
     calling     commands, webhooks and notifications that the user set up

@@ -10,6 +10,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search
     drops.py    a message written as a file      features.py  lenses, routes; rounds.py: again and again
     delivery.py mail that goes to its reader     ways.py      by which ways, and how they stand
+    crews.py    plans worked off by workers
     dead.py     mail that was given up           chasing.py   mail that got no answer
     workers.py  spawn, stop, respawn, show       supervising.py the same for their keeper: begin, started, ended
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress

@@ -67,13 +67,13 @@ def _first_free(tx: Tx, me: Row, plan: str, kind: str) -> Row | None:
             task = held.find(tx, row["id"])
             if tx.is_limited() and not limits.is_person(me) and limits.is_spent(tx, task):
                 continue
-            if not any(_is_taken(tx, written, me["id"], taken) for written in json.loads(task["resources"])):
+            if not any(is_taken(tx, written, me["id"], taken) for written in json.loads(task["resources"])):
                 return task
         skip += len(rows)
     return None
 
 
-def _is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
+def is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
     if written not in known:
         known[written] = resources.conflict(tx, patterns.parse(written), agent) is not None
     return known[written]

@@ -23,12 +23,13 @@ _NO_TERMS: Row = {"tokens": 0, "cost": 0, "unpriced": 0, "told": 0, "leader": No
 
 _compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: `dumps` makes one per call
 
+_MOVES_CREWS = ("task.", "worker.", "land.", "plan.")
 TASK = "task-"  # how the ids of tasks begin
 
 After = Callable[[Mapping[str, int]], None]
 
 # Bits of the team's row: what a rule has to look up first.
-DEFINED, LIMITED, REACHED = 1, 2, 4
+DEFINED, LIMITED, REACHED, WORKED = 1, 2, 4, 8
 _LIMITS = ("budget.max_tokens", "budget.max_cost", "budget.agent_max_tokens", "budget.agent_max_cost",
            "budget.task_max_tokens", "budget.task_max_cost")  # fmt: skip
 
@@ -117,6 +118,8 @@ class Tx:
         reads the log later must come to the same answer.
         """
         seq = seq or self.next_seq()
+        if self.flags & WORKED and kind.startswith(_MOVES_CREWS):
+            self.ring(names.CREWS)
         if ref.startswith(TASK) and "for" not in data:
             data |= self.standing(ref)
         told = _compact(data) if data else "{}"

@@ -210,6 +210,16 @@ TABLE: tuple[Verb, ...] = (
     Verb("stop", "workers.stop", "Have a worker wrap up and end"),
     Verb("respawn", "workers.respawn", "Start a worker's program anew"),
     Verb("delete", "workers.delete", "Forget a worker that is over"),
+    # crews
+    Verb("crew.run", "crews.run", "Work off a plan with a crew of workers"),
+    Verb("crew.list", "crews.listed", "Crews, and how far they are", writes=False),
+    Verb("crew.status", "crews.status", "How far a crew is, and who works on what", writes=False),
+    Verb("crew.scale", "crews.scale", "Change how many of a crew work at once"),
+    Verb("crew.stop", "crews.stop", "Have a crew wrap up"),
+    Verb("crew.teams", "crews.teams", "Teams with a crew on this machine", writes=False, by_token=False),
+    Verb("crew.due", "crews.due", "Crews for which there is something to do", writes=False, by_token=False),
+    Verb("crew.step", "crews.step", "Do what is due for a crew", by_token=False),
+    Verb("crew.give", "crews.give", "A waiting worker is given a task", by_token=False),
     # workers, for keepers
     Verb("worker.teams", "supervising.teams", "Teams with a worker on this machine", writes=False, by_token=False),
     Verb("worker.due", "supervising.due", "Workers to begin, and those to look at", writes=False, by_token=False),

@@ -16,6 +16,7 @@ from rookery.hosts import known, screens
 from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper import lander as landing
 from rookery.keeper.courier import Courier, Hand
+from rookery.keeper.crews import Crews
 from rookery.keeper.lander import Lander
 from rookery.keeper.monitor import Monitor
 from rookery.runtime import places, posting, process, ptys, tmux
@@ -45,6 +46,15 @@ class Verbs:
         return await self._daemon.call(team, verb, args, self._caller)
 
 
+class Crewing(Verbs):
+    """The same verbs, for teams that have a crew at work on this machine."""
+
+    async def teams(self) -> list[str]:
+        own = self._daemon.team
+        found = await self.call(own, "crew.teams", {})
+        return [team for team in found["teams"] if not self._daemon.only_team or team == own]
+
+
 class Watching(Verbs):
     """The same verbs, for teams of which a session runs on this machine."""
 
@@ -56,6 +66,10 @@ class Watching(Verbs):
 
 def monitor(daemon: Daemon) -> Monitor:
     return Monitor(Watching(daemon), every_s=daemon.house.settings["monitor.every_s"])
+
+
+def crews(daemon: Daemon) -> Crews:
+    return Crews(Crewing(daemon), daemon.house.bell, poll_s=daemon.poll_s)
 
 
 class Landing(Verbs):

@@ -38,7 +38,8 @@ WHERE d.team = :team AND d.task = :task ORDER BY t.n;
 -- How much it still waits for: also for work that is to land, because it would begin without it.
 SELECT d.dep AS id FROM task_deps d JOIN tasks t ON t.team = d.team AND t.id = d.dep
 WHERE d.team = :team AND d.task = :task AND (NOT (t.status = 'completed' AND t.review IN ('', 'SHIP')) OR EXISTS (
-  SELECT 1 FROM landings l WHERE l.team = t.team AND l.task = t.id AND l.state IN ('queued', 'working'))) ORDER BY t.n;
+  SELECT 1 FROM landings l WHERE l.team = t.team AND l.task = t.id AND l.task <> ''
+  AND l.state IN ('queued', 'working'))) ORDER BY t.n;
 
 -- name: dependents_of
 -- Who waits for it.

@@ -166,7 +166,7 @@ CREATE TABLE landings (                       -- the merge queue
 CREATE UNIQUE INDEX landings_once ON landings (team, change) WHERE state NOT IN ('undone', 'dropped');
 CREATE INDEX landings_open ON landings (team, n) WHERE state IN ('queued', 'working', 'undoing');
 CREATE INDEX landings_machine ON landings (machine, team) WHERE state IN ('queued', 'working', 'undoing');
-CREATE INDEX landings_task ON landings (team, task) WHERE state IN ('queued', 'working');
+CREATE INDEX landings_task ON landings (team, task) WHERE task <> '';
 
 CREATE TABLE crews (                          -- a plan that is worked off
   team       INTEGER NOT NULL,
@@ -223,8 +223,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('landings', 'sqlite_autoindex_landings_2', '100000 10000 1'),
   ('landings', 'landings_once', '100000 10000 1'),
   ('landings', 'landings_open', '1000 100 1'),
+  ('landings', 'landings_task', '100000 10000 1'),
   ('landings', 'landings_machine', '1000 500 100'),
-  ('landings', 'landings_task', '1000 100 1'),
   ('crews', 'crews', '10000 1000 1'),
   ('crews', 'sqlite_autoindex_crews_2', '10000 1000 1'),
   ('crews', 'crews_plan', '100 10 1'),
