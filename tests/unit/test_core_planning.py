@@ -28,7 +28,7 @@ def test_the_one_block_counts() -> None:
     ("no block at all", "No block"), (answer() + "\n" + answer(), "2 blocks"), ("```tasks-json\n{", "no end"),
     (answer("{'a': 1}"), "no JSON"), (answer({"tasks": []}), "no tasks"), (answer({"tasks": 3}), "not a list"),
     (answer({"tasks": [{"key": "a", "title": "x", "deps": ["z"]}]}), "z"), (answer("[" * 5000), "no JSON"),
-    (answer({"tasks": [{"key": "a", "title": "x", "deps": ["a"]}]}), "a"),
+    (answer({"tasks": [{"key": "a", "title": "x", "deps": ["a"]}]}), "itself"),
 ])  # fmt: skip
 def test_everything_wrong_is_told(said: str, told: str) -> None:
     *_, tasks, problems = read(said)
