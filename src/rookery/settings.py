@@ -89,6 +89,7 @@ SETTINGS: tuple[Setting, ...] = (
     _count("spawn.by_message_per_minute", 10, "workers", 0, 10_000, "So many are made of what messages ask for."),
     Setting("spawn.meshes", "table", {}, "", 'Several workers asked for by one word: name = ["kind", ...].'),
     Setting("worker.host", "str", "claude", "", "The agent program of a worker whose kind names none."),
+    _switch("worker.start_daemon", True, "`rook spawn` starts a daemon where none runs."),
     _choice("worker.backend", "tmux", "tmux pty headless", "Where a worker's program runs when nothing else is said."),
     _count("worker.limit", 8, "workers", 0, 10_000, "Workers of a team at once; `rook slot set workers N` changes it."),
     _count("worker.queue", 100, "workers", 0, 100_000, "So many may wait for their turn."),

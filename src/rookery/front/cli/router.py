@@ -166,6 +166,13 @@ COMMANDS = (
     Command("slot give", "guard"),
     Command("slot list", "guard"),
     Command("slot set", "guard"),
+    Command("crew run", "workers", "special_crews.run", extras=(
+        Extra(("--detach",), "do not show it as it goes"),
+    )),
+    Command("crew status", "workers", "special_crews.status", extras=(WATCH,)),
+    Command("crew list", "workers"),
+    Command("crew scale", "workers"),
+    Command("crew stop", "workers"),
     Command("kinds", "workers"),
     Command("kinds show", "workers", verb="kind.show"),
     Command("kinds add", "workers", "special_kinds.add", verb="kind.add",
@@ -207,7 +214,7 @@ COMMANDS = (
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Files and slots",
-          "workers": "Workers", "docket": "Evidence", "ops": "Operations"}  # fmt: skip
+          "workers": "Workers and crews", "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:

@@ -47,6 +47,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_landing
 
         return show_landing.SHOWS[shown_as]
+    if shown_as.startswith("crew."):
+        from . import show_crews
+
+        return show_crews.SHOWS[shown_as]
     if shown_as.startswith("token."):
         from . import show_tokens
 
