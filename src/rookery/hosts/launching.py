@@ -52,6 +52,7 @@ class Order(NamedTuple):
     folders: tuple[str, ...] = ()  # besides its own, those that it may write: the ledger's home
     server: tuple[str, ...] = ()  # the words that start Rookery's MCP server, for programs that take one
     trusted: bool = False  # the person trusts what this repository has set up for the program
+    tree: str = ""  # the folder that it is started in
     task: str = ""
     brief: str = ""  # the path of its task.md
 
@@ -181,13 +182,15 @@ def _codex(order: Order, headless: bool) -> Launch:
     if order.permissions in modes:
         words += ["--sandbox", modes[order.permissions]]
         words += [] if headless else ["--ask-for-approval", "never"]
-    words += _model(order, "--model") + [f"--add-dir={folder}" for folder in order.folders]
+    words += _model(order, "--model")
+    if order.permissions != READ:  # beside a sandbox that lets nothing be written it does not start
+        words += [f"--add-dir={folder}" for folder in order.folders]
     if order.guardrails:
         words += ["-c", f"developer_instructions={toml(order.guardrails)}"]
     if order.server:
         words += ["-c", f"mcp_servers.{SERVER}={_codex_server(order)}"]
-    if order.seed:
-        words += ["fork", order.seed]
+    if order.seed:  # at a terminal it would ask in which folder: the session's, or its own
+        words += [*(("--cd", order.tree) if order.tree else ()), "fork", order.seed]
     return Launch((*words, *(("-",) if headless else ())))
 
 
@@ -200,19 +203,20 @@ def _codex_server(order: Order) -> str:
 
 
 def _gemini(order: Order, headless: bool) -> Launch:
+    """Its shell is not kept from other folders; to name one makes it ask whether that is trusted."""
     modes = {EDIT: "auto_edit", READ: "plan", ASK: "default", ALL: "yolo"}
     words = [*order.program, f"--approval-mode={modes[order.permissions]}"]
     words += ["--skip-trust"] if order.trusted else []
     words += ["--output-format", "stream-json"] if headless else []
-    words += [f"--allowed-tools=run_shell_command({command})" for command in _commands(order)]
-    words += [f"--include-directories={folder}" for folder in order.folders]
+    if order.permissions != ALL:  # beside that, it would allow no others
+        words += [f"--allowed-tools=run_shell_command({command})" for command in _commands(order)]
     return Launch((*words, *_model(order, "--model")))
 
 
 def _opencode(order: Order, headless: bool) -> Launch:
     """Of itself it asks only for what is outside its folder; its rules are settings, which its environment may hold."""
     words = [*order.program, *(("run", "--format", "json") if headless else ())]
-    words += _model(order, "--model") + (["--session", order.seed, "--fork"] if order.seed else [])
+    words += _model(order, "--model")
     words += ["--auto"] if order.permissions == ALL else []
     said: dict[str, object] = {}
     if order.permissions == READ:
@@ -263,7 +267,7 @@ _PROMPTED: Mapping[str, Callable[[str], Sequence[str]]] = {
     "pi": lambda prompt: ("--", prompt),
 }
 _SYSTEM_PROMPTS = ("claude", "codex", "pi")
-_FORKING = ("claude", "codex", "opencode", "pi")
+_FORKING = ("claude", "codex", "pi")  # OpenCode does it too, and then does not end: a session is bound to its folder
 
 
 def _commands(order: Order) -> tuple[str, ...]:
