@@ -55,6 +55,8 @@ class Appender:
             if not _is_still(self._path, descriptor):
                 return False
             size = os.fstat(descriptor).st_size
+            if not size:
+                os.fchmod(descriptor, 0o600)  # the umask may have taken our own bits away
             if size and size + len(data) > self._limit:
                 _finish(descriptor, size)
                 os.rename(self._path, self._path + OLDER)
