@@ -40,6 +40,8 @@ VERBS = words("""
     delivery.teams delivery.done delivery.failed
     delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
     wake dead dead.show dead.resend dead.drop
+    spawn workers worker.show tell stop respawn delete
+    worker.teams worker.due worker.begin worker.started worker.beat worker.stopping worker.ended
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail
@@ -51,7 +53,7 @@ READS = words("""
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show
-    team.list team.show token.list budget notices feed events health stats
+    workers worker.show worker.teams worker.due team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)
 

@@ -35,6 +35,12 @@ SESSIONS = (
     "session.attached",
 )  # fmt: skip
 
+# Workers, from the request to the end of the last run.
+WORKERS = (
+    "worker.spawned", "worker.started", "worker.stop", "worker.lost", "worker.ended", "worker.respawn",
+    "worker.deleted",
+)  # fmt: skip
+
 # Mail that nobody is woken for any more.
 DELIVERY = ("mail.dead",)
 
@@ -47,13 +53,13 @@ LEDGER = (
     "mail.expired", "mail.rerouted", "mail.seen", "mail.announced", "mail.resent", "mail.dropped", "delivery.opened",
     "delivery.closed", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
     "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
-    "token.revoked", "artifact",
+    "token.revoked", "artifact", "worker.starting",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM, *SESSIONS, *DELIVERY)
+    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM, *SESSIONS, *DELIVERY, *WORKERS)
     return known if crew_events else tuple(word for word in known if word not in CREW)
 
 

@@ -11,6 +11,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     drops.py    a message written as a file      features.py  lenses, routes; rounds.py: again and again
     delivery.py mail that goes to its reader     ways.py      by which ways, and how they stand
     dead.py     mail that was given up           chasing.py   mail that got no answer
+    workers.py  spawn, stop, respawn, show       supervising.py the same for their keeper: begin, started, ended
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents

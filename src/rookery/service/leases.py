@@ -32,7 +32,7 @@ def claim(
     tx.beat()
     ttl = lease_ttl(tx, ttl_ms)
     if id:
-        return _take(tx, me, held.settle(tx, held.find(tx, id)), ttl)
+        return take(tx, me, held.settle(tx, held.find(tx, id)), ttl)
     if not next:
         raise errors.BadInput("Which task?", "Give its id, or --next.")
     if tx.is_limited():
@@ -56,7 +56,7 @@ def _best(tx: Tx, me: Row, plan: str, kind: str, ttl: int) -> dict[str, Any] | N
     task = _first_free(tx, me, plan, kind)
     if task is None and held.settle_all(tx, LOOKED_AT):
         task = _first_free(tx, me, plan, kind)
-    return _take(tx, me, task, ttl) if task else None
+    return take(tx, me, task, ttl) if task else None
 
 
 def _first_free(tx: Tx, me: Row, plan: str, kind: str) -> Row | None:
@@ -79,12 +79,12 @@ def _is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
     return known[written]
 
 
-def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
+def take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
     if tx.is_limited():
         limits.allow_claim(tx, me, task)
-    refusal = _refusal(tx, me, task)
-    if refusal is not None:
-        raise refusal
+    against = refusal(tx, me, task)
+    if against is not None:
+        raise against
     done = tx.run(
         "claim_task",
         id=task["id"],
@@ -95,7 +95,7 @@ def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
         at=tx.wall,
     )
     if not done:
-        raise _refusal(tx, me, held.find(tx, task["id"])) or errors.Refused(
+        raise refusal(tx, me, held.find(tx, task["id"])) or errors.Refused(
             "The task changed meanwhile.", code="TASK_NOT_CLAIMABLE"
         )
     epoch = task["epoch"] + 1
@@ -106,7 +106,7 @@ def _take(tx: Tx, me: Row, task: Row, ttl: int) -> dict[str, Any]:
     return leased(tx, task["id"], ttl)
 
 
-def _refusal(tx: Tx, me: Row, task: Row) -> errors.Refused | None:
+def refusal(tx: Tx, me: Row, task: Row) -> errors.Refused | None:
     full = tx.one("task", id=task["id"])
     assert full is not None
     kept = full["assigned_until"] is None or full["assigned_until"] > tx.now

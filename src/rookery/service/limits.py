@@ -31,6 +31,11 @@ def allow_claim(tx: Tx, agent: Row, task: Row | None = None) -> None:
     _allow(tx, Act.CLAIM, agent, [task_account(rules_of(tx), task)] if task else [])
 
 
+def allow_spawn(tx: Tx, agent: Row) -> None:
+    """429 where a hard limit of the team or of the agent that asks is spent."""
+    _allow(tx, Act.SPAWN, agent, [])
+
+
 def _allow(tx: Tx, act: Act, agent: Row, more: Sequence[Account]) -> None:
     """People are not bound: they do not spend."""
     if is_person(agent):

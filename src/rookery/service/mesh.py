@@ -36,7 +36,7 @@ def join(
         )
     if not name and resume and (bound := bound_here(tx)):
         name = bound
-    name = names.check_new_name(name) if name else _new_name(tx)
+    name = names.check_new_name(name) if name else new_name(tx)
     agent = tx.find_agent(name) or tx.make_agent(name, role=role, is_human=human)
     how = mesh.arrival(
         agent["name"], tx.liveness(agent), same_process=resume and _goes_on(tx, agent), takeover=takeover,
@@ -47,7 +47,7 @@ def join(
         session, epoch = agent["session"], agent["epoch"]
     else:
         facts = {"program": program, "model": model, "spec": spec, "coordination": coordination, "branch": branch}
-        session, epoch = _new_session(tx, agent, facts, how, role, human, tx.caller)
+        session, epoch = new_session(tx, agent, facts, how, role, human, tx.caller)
     endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
     upkeep.sweep_when_due(tx)
     return _welcome(tx, agent, session, epoch, how)
@@ -58,10 +58,10 @@ def return_in(tx: Tx, agent: Row, before: Row, process: tuple[int, str]) -> str:
     ever, with what the other said of itself."""
     facts = {name: before[name] for name in ("program", "model", "spec", "coordination", "branch")}
     where = tx.caller._replace(process=process, cwd=before["cwd"], host=before["host"], boot=before["boot"])
-    return _new_session(tx, agent, facts, mesh.Arrival.RETURN, "", False, where)[0]
+    return new_session(tx, agent, facts, mesh.Arrival.RETURN, "", False, where)[0]
 
 
-def _new_session(
+def new_session(
     tx: Tx, agent: Row, facts: dict[str, str], how: mesh.Arrival, role: str, human: bool, caller: Caller
 ) -> tuple[str, int]:
     if agent["session"]:
@@ -108,7 +108,7 @@ def is_live_row(tx: Tx, row: Row) -> bool:
     return verdict is not None and is_live(verdict)
 
 
-def _new_name(tx: Tx) -> str:
+def new_name(tx: Tx) -> str:
     return naming.generate_name(
         tx.settings["names.theme"],
         tx.settings["names.words"],

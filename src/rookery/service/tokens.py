@@ -26,7 +26,16 @@ def new(
         raise errors.BadInput("For whom?", "Either --agent NAME or --read-only.")
     kind = tokens.Kind.READ if read_only else tokens.Kind.AGENT
     note, expires_at = _note(note), _expiry(tx, ttl)
-    me, holder = tx.me(), _holder(tx, agent) if agent else None
+    return _minted(tx, kind, _holder(tx, agent) if agent else None, note, expires_at)
+
+
+def mint(tx: Tx, agent: Row, note: str) -> dict[str, Any]:
+    """For a program that is started as this agent; whoever made it ends it."""
+    return _minted(tx, tokens.Kind.AGENT, agent, note, None)
+
+
+def _minted(tx: Tx, kind: tokens.Kind, holder: Row | None, note: str, expires_at: int | None) -> dict[str, Any]:
+    me = tx.me()
     number = tx.one("raise_counter", name="token")
     assert number is not None
     id = f"token-{number['value']:04d}"

@@ -182,6 +182,22 @@ TABLE: tuple[Verb, ...] = (
     Verb("dead.show", "dead.show", "What was tried for a dead letter", writes=False),
     Verb("dead.resend", "dead.resend", "Try again to deliver a dead letter"),
     Verb("dead.drop", "dead.drop", "Let a dead letter be"),
+    # workers
+    Verb("spawn", "workers.spawn", "Start a worker: an agent program of its own for a task"),
+    Verb("workers", "workers.listed", "Workers, and how they are", writes=False),
+    Verb("worker.show", "workers.show", "Everything about one worker", writes=False),
+    Verb("tell", "workers.tell", "Say something to a worker"),
+    Verb("stop", "workers.stop", "Have a worker wrap up and end"),
+    Verb("respawn", "workers.respawn", "Start a worker's program anew"),
+    Verb("delete", "workers.delete", "Forget a worker that is over"),
+    # workers, for keepers
+    Verb("worker.teams", "supervising.teams", "Teams with a worker on this machine", writes=False, by_token=False),
+    Verb("worker.due", "supervising.due", "Workers to begin, and those to look at", writes=False, by_token=False),
+    Verb("worker.begin", "supervising.begin", "A run of a worker is about to be started", by_token=False, secret=True),
+    Verb("worker.started", "supervising.started", "The program of a worker runs", by_token=False),
+    Verb("worker.beat", "supervising.beat", "Workers were seen running", by_token=False),
+    Verb("worker.stopping", "supervising.stopping", "A worker is being stopped", by_token=False),
+    Verb("worker.ended", "supervising.ended", "The program of a worker is over", by_token=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),

@@ -27,6 +27,7 @@ CREATE TABLE workers (
   state       TEXT    NOT NULL,               -- queued, starting, running, stopping, ended
   wish        TEXT    NOT NULL DEFAULT '',    -- '', stop, kill, respawn: what a keeper is to do next
   wish_why    TEXT    NOT NULL DEFAULT '',
+  wish_at     INTEGER NOT NULL DEFAULT 0,     -- since when: how patient to be with it
   report      TEXT    NOT NULL DEFAULT '',    -- '', asking, done, failed: what it said last
   outcome     TEXT    NOT NULL DEFAULT '',    -- of done: completed, findings, proposal, no_evidence
   summary     TEXT    NOT NULL DEFAULT '',
@@ -49,6 +50,7 @@ CREATE TABLE workers (
   evicted_at  INTEGER,                        -- no longer among those that are shown
   PRIMARY KEY (team, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX workers_number ON workers (team, n) WHERE evicted_at IS NULL;
 CREATE UNIQUE INDEX workers_agent ON workers (team, agent);
 CREATE INDEX workers_live ON workers (team, state, n) WHERE state <> 'ended';
 CREATE INDEX workers_task ON workers (team, task) WHERE task <> '';
@@ -194,6 +196,7 @@ CREATE TABLE kinds (                          -- registered at run time; the oth
 -- As in the first migration: what a well filled ledger looks like.
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('workers', 'workers', '100000 10000 1'),
+  ('workers', 'workers_number', '50000 5000 1'),
   ('workers', 'workers_agent', '100000 10000 1'),
   ('workers', 'workers_live', '1000 100 20 1'),
   ('workers', 'workers_task', '100000 10000 2'),

@@ -1,0 +1,159 @@
+"""Workers: the states of one, how it is shown to people, and what becomes of it when its program ends.
+
+    state     queued ──begin──> starting ──started──> running ──stop──> stopping ──┐
+                 ^                  └─ not started ─┐     └── the process ended ───┴──> ended
+                 └───────── respawn, by policy or by hand ──────────────────────────────┘
+    report    ''  ──ask──> asking ──answer──> ''      ──done──> done       ──fail──> failed
+
+The state is about the process and is written by whoever supervises; the report is about the work and is the worker's.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from rookery.core.errors import BadInput, Refused
+from rookery.core.record import NamedTuple
+
+PREFIX = "w"
+KEEPER = "*workers"  # whom the bell rings when there is something to start, stop or look at: no agent's name
+BACKENDS = ("tmux", "pty", "headless")
+ROLES = ("", "work", "review", "plan", "lobby")
+BACKOFF_MS = 2_000
+BACKOFF_MOST_MS = 60_000
+RESPAWNS = 3
+
+
+class State(StrEnum):
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+ACTIVE = (State.STARTING, State.RUNNING, State.STOPPING)
+
+
+class Report(StrEnum):
+    NONE = ""
+    ASKING = "asking"
+    DONE = "done"
+    FAILED = "failed"
+
+
+SETTLED = (Report.DONE, Report.FAILED)
+
+
+class Wish(StrEnum):
+    """What a keeper is to do with a worker."""
+
+    NONE = ""
+    STOP = "stop"  # asked, then ended
+    KILL = "kill"  # ended at once
+    RESPAWN = "respawn"  # stopped, then started anew
+
+
+class Ending(StrEnum):
+    """Why a run is over."""
+
+    ENDED = "ended"  # by itself, and well
+    CRASHED = "crashed"
+    STOPPED = "stopped"  # it was asked to
+    KILLED = "killed"  # it was asked to, and did not
+    LOST = "lost"  # the machine was started anew, or nobody saw it end
+    NOT_STARTED = "not-started"
+
+
+class Shown(StrEnum):
+    """How people see it."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    THINKING = "thinking"
+    IDLE = "idle"
+    NEEDS_INPUT = "needs_input"
+    READY = "ready"
+    FAILED = "failed"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+class Facts(NamedTuple):
+    state: str
+    report: str = ""
+    phase: str = ""  # busy, idle or blocked, as its hooks told
+    ending: str = ""  # of its last run
+    moved_at: int = 0  # the last thing that was heard of it
+    heard_at: int = 0  # the last sign of life of its process
+    asked_at: int | None = None  # since when it waits for an answer
+
+
+class Limits(NamedTuple):
+    stale_ms: int = 90_000
+    silent_ms: int = 300_000
+    waiting_ms: int = 1_800_000
+
+
+def shown(facts: Facts) -> Shown:
+    if facts.report in SETTLED:
+        return Shown.READY if facts.report == Report.DONE else Shown.FAILED
+    if facts.state == State.ENDED:
+        lost = facts.ending in (Ending.CRASHED, Ending.LOST, Ending.NOT_STARTED)
+        return Shown.FAILED if lost else Shown.ENDED
+    if facts.state != State.RUNNING:
+        return Shown(facts.state)
+    if facts.report == Report.ASKING or facts.phase == "blocked":
+        return Shown.NEEDS_INPUT
+    return Shown.IDLE if facts.phase == "idle" else Shown.THINKING
+
+
+def is_stale(facts: Facts, now: int, limits: Limits) -> bool:
+    """Whoever watches over it has not said for long that it runs."""
+    return facts.state == State.RUNNING and now - facts.heard_at > limits.stale_ms
+
+
+def warning(facts: Facts, now: int, limits: Limits) -> str:
+    """ "waiting" for an answer for long, "silent" for long, or nothing. A hint: nothing is done about it."""
+    if facts.state != State.RUNNING:
+        return ""
+    if facts.asked_at is not None:
+        return "waiting" if now - facts.asked_at >= limits.waiting_ms else ""
+    working = facts.report not in SETTLED and facts.phase != "idle"
+    return "silent" if working and now - facts.moved_at >= limits.silent_ms else ""
+
+
+class Next(NamedTuple):
+    """What becomes of a worker whose program ended."""
+
+    state: State
+    after_ms: int = 0
+    crashes: int = 0
+
+
+def after_end(
+    ending: str, report: str, wish: str, crashes: int, respawn: Mapping[str, Any], *, limit: int = RESPAWNS
+) -> Next:
+    """By hand it starts anew at once; by the policy of its kind after a pause that doubles, so often at most."""
+    if wish == Wish.RESPAWN:
+        return Next(State.QUEUED)
+    if report in SETTLED or wish in (Wish.STOP, Wish.KILL):
+        return Next(State.ENDED)
+    unwell = ending in (Ending.CRASHED, Ending.LOST, Ending.NOT_STARTED)
+    policy = respawn.get("policy", "never")
+    most = int(respawn.get("limit", limit))
+    if policy == "never" or (policy == "on-crash" and not unwell) or crashes >= most:
+        return Next(State.ENDED, crashes=crashes + unwell)
+    first = round(float(respawn.get("backoff_s", BACKOFF_MS / 1000)) * 1000)
+    return Next(State.QUEUED, min(first << crashes, BACKOFF_MOST_MS), crashes + 1)
+
+
+def check_backend(backend: str) -> str:
+    if backend not in BACKENDS:
+        raise BadInput(f"There is no backend {backend[:40]!r}.", f"One of: {', '.join(BACKENDS)}.", code="BAD_BACKEND")
+    return backend
+
+
+def not_live(id: str, state: str) -> Refused:
+    hint = f"`rook respawn {id}` starts it anew." if state == State.ENDED else "`rook workers` shows how they are."
+    return Refused(f"{id} is {state}.", hint, code="WORKER_NOT_RUNNING")

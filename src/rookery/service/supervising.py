@@ -1,0 +1,313 @@
+"""Workers, for whoever supervises them on their machine: what is due, begin, started, beat, ended.
+
+    due ──> begin ──> (the program is started) ──> started ──> beat, beat ... ──> ended
+                      └── it was not ───────────────────────────────────────────────┘
+
+Each is fenced by the run it speaks of, so that a supervisor that was thought dead, or a second one, writes nothing that
+is not so. What is wanted next is always in the rows: whoever is killed in between finds it there.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from rookery.core import errors, mesh, names, tasks, text, workers
+from rookery.core.workers import Ending, State, Wish
+from rookery.store.port import Row
+
+from . import endpoints, held, holding, leases, limits
+from . import mesh as meshing
+from . import tokens as minting
+from .tx import Tx
+from .verbs import Arg
+from .workers import find, give_back
+
+LOOK = 1_000
+START_MS = 60_000  # as long a start may take before another may look after it
+TAIL_LIMIT = 4_000
+SLOT = "workers"  # its capacity, set by hand, is the team's limit while it is set
+
+Run = Annotated[str, Arg("the run that is meant")]
+
+
+def teams(tx: Tx) -> dict[str, Any]:
+    return {"teams": [row["name"] for row in tx.all("store_teams_with_workers", machine=tx.world.host)]}
+
+
+def as_system(tx: Tx) -> None:
+    """A keeper acts in the name of the system, whose address is made when it is first used."""
+    if tx.caller.agent == names.SYSTEM and tx.find_agent(names.SYSTEM) is None:
+        tx.make_agent(names.SYSTEM)
+
+
+# -- what is due -----------------------------------------------------------------------------------------------------
+
+
+def due(tx: Tx) -> dict[str, Any]:
+    """All workers of this machine that are not over: those that may begin now, and those to look at."""
+    rows = tx.all("workers_here", machine=tx.world.host, limit=LOOK)
+    waiting = [row for row in rows if row["state"] == State.QUEUED]
+    ready = [row for row in waiting if row["not_before"] <= tx.now]
+    later = [row["not_before"] - tx.now for row in waiting if row["not_before"] > tx.now]
+    return {
+        "begin": _that_fit(tx, ready),
+        "watch": [_watched(tx, row) for row in rows if row["state"] != State.QUEUED],
+        "next_ms": min(later, default=None),
+    }
+
+
+def team_limit(tx: Tx) -> int:
+    """A number set while they run (`rook slot set workers N`), else the setting."""
+    row = tx.one("slot", name=SLOT)
+    return row["capacity"] if row else tx.settings["worker.limit"]
+
+
+def _that_fit(tx: Tx, ready: Sequence[Row]) -> list[str]:
+    active = tx.all("workers_active")
+    by_kind = {kind: sum(row["times"] for row in active if row["kind"] == kind) for kind in {r["kind"] for r in active}}
+    free = team_limit(tx) - sum(by_kind.values())
+    chosen: list[str] = []
+    for row in ready:
+        most = json.loads(row["profile"]).get("max_active") or LOOK
+        if free > 0 and by_kind.get(row["kind"], 0) < most:
+            by_kind[row["kind"]] = by_kind.get(row["kind"], 0) + 1
+            free -= 1
+            chosen.append(row["id"])
+    return chosen
+
+
+def _watched(tx: Tx, row: Row) -> dict[str, Any]:
+    profile = json.loads(row["profile"])
+    return {
+        "id": row["id"], "name": row["name"], "run": row["run"], "n": row["run_n"], "state": row["state"],
+        "wish": row["wish"], "wish_ms": tx.now - row["wish_at"] if row["wish"] else 0, "report": row["report"],
+        "phase": row["phase"], "host": row["host"], "backend": row["backend"], "pid": row["pid"],
+        "started": row["started"], "boot": row["boot"], "terminal": json.loads(row["terminal"]),
+        "tree": row["tree"], "root": row["root"], "task": row["task"], "transcript": row["transcript"],
+        "mine": row["owned_to"] <= tx.now or _is_gone(tx, row["owner"]), "age_ms": tx.now - (row["run_at"] or tx.now),
+        "max_ms": round(1000 * (profile.get("max_duration_s") or 0)), "nudged": bool(row["nudged"]),
+    }  # fmt: skip
+
+
+def _is_gone(tx: Tx, owner: str) -> bool:
+    """Is the process that was starting it gone? An owner is `machine:pid:start time`."""
+    machine, _, rest = owner.partition(":")
+    pid, _, started = rest.partition(":")
+    return machine == tx.world.host and pid.isdecimal() and tx.world.prober.state(int(pid), started) == "dead"
+
+
+# -- starting --------------------------------------------------------------------------------------------------------
+
+
+def begin(
+    tx: Tx, id: Annotated[str, Arg("the worker")], *, owner: Annotated[str, Arg("who starts it")]
+) -> dict[str, Any]:
+    """A run is written down before anything is started; everything that is needed to start it. None if it is not its
+    turn any more."""
+    row = find(tx, id)
+    if row["state"] != State.QUEUED or row["not_before"] > tx.now or id not in _that_fit(tx, [row]):
+        return {"worker": None}
+    as_system(tx)
+    order = _order(tx, row)
+    run = tx.new_id("run-")
+    minted = minting.mint(tx, tx.agent(row["name"]), f"{id}, run {row['runs'] + 1}")
+    tx.run("begin_worker", id=id, run=run, owner=owner, owned_to=tx.now + START_MS)
+    tx.run("new_run", id=run, worker=id, n=row["runs"] + 1, token=minted["id"], boot=tx.world.boot,
+           machine=tx.world.host, at=tx.wall)  # fmt: skip
+    tx.event("worker.starting", names.SYSTEM, target=row["name"], ref=id, run=run, n=row["runs"] + 1)
+    return {"worker": order | {"run": run, "n": row["runs"] + 1, "token": minted["token"]}}
+
+
+def _order(tx: Tx, row: Row) -> dict[str, Any]:
+    task = tx.one("task", id=row["task"]) if row["task"] else None
+    asker = tx.one("agent_by_id", id=row["asked_by"])
+    return {
+        "id": row["id"], "name": row["name"], "kind": row["kind"], "profile": json.loads(row["profile"]),
+        "host": row["host"], "backend": row["backend"], "model": row["model"], "root": row["root"],
+        "tree": row["tree"], "base": row["base"], "seed": row["seed"], "extra": json.loads(row["extra"]),
+        "task": row["task"], "title": row["title"], "assignment": row["assignment"],
+        "description": task["description"] if task else "", "spec": task["spec"] if task else "",
+        "resources": json.loads(task["resources"]) if task else [], "role": row["role"], "crew": row["crew"],
+        "parent": row["parent"], "asked_by": asker["name"] if asker else "", "plan_ok": bool(row["plan_ok"]),
+        "before": _before(tx, row),
+    }  # fmt: skip
+
+
+def _before(tx: Tx, row: Row) -> dict[str, Any]:
+    """What the run before left, for the one that goes on: how it ended, its steps, its last lines, its task's notes."""
+    runs = tx.all("runs_of_worker", worker=row["id"], limit=1)
+    notes = tx.all("task_notes", task=row["task"], limit=20) if row["task"] else []
+    last = runs[0] if runs else None
+    return {
+        "reason": last["reason"] if last else "", "exit_code": last["exit_code"] if last else None,
+        "tail": last["tail"] if last else "", "board": json.loads(row["board"]),
+        "notes": [{"kind": note["kind"], "by": note["by"], "note": note["note"][:2_000]} for note in notes],
+    }  # fmt: skip
+
+
+def started(
+    tx: Tx,
+    id: Annotated[str, Arg("the worker")],
+    *,
+    run: Run,
+    pid: Annotated[int, Arg("its process")],
+    since: Annotated[str, Arg("when that began")],
+    terminal: Annotated[dict[str, Any] | None, Arg("where it is shown")] = None,
+    tree: Annotated[str, Arg("its worktree")] = "",
+    base: Annotated[str, Arg("the commit that began at")] = "",
+    branch: Annotated[str, Arg("the branch of its folder")] = "",
+) -> dict[str, Any]:
+    """It runs: its session begins with that process, and its task is its own. Says the same when it is said again."""
+    row = find(tx, id)
+    if row["run"] != run or row["state"] not in workers.ACTIVE:
+        return {"id": id, "fenced": True}
+    if row["state"] != State.STARTING:
+        return {"id": id, "fenced": False}
+    as_system(tx)
+    agent = tx.agent(row["name"])
+    where = tx.caller._replace(process=(pid, since), cwd=tree or row["root"], host=tx.world.host, boot=tx.world.boot)
+    facts = {"program": row["host"], "model": row["model"], "spec": "", "branch": branch,
+             "coordination": tx.settings["worker.coordination"]}  # fmt: skip
+    arrival = mesh.Arrival.RETURN if agent["session"] else mesh.Arrival.FRESH
+    session = meshing.new_session(tx, agent, facts, arrival, row["kind"], False, where)[0]
+    endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
+    tx.run("worker_runs", id=id, run=run, tree=tree, base=base)
+    tx.run("run_started", id=run, pid=pid, started=since, terminal=json.dumps(terminal or {}), session=session,
+           model=row["model"])  # fmt: skip
+    tx.event("worker.started", row["name"], target=row["name"], ref=id, run=run, task=row["task"], pid=pid)
+    return {"id": id, "fenced": False, "lease": claim_for(tx, row)}
+
+
+def claim_for(tx: Tx, row: Row) -> dict[str, Any] | None:
+    """Its task becomes its own; what the run before held is handed on, under a new epoch."""
+    if not row["task"] or row["role"] == "review":
+        return None
+    task, agent = held.find(tx, row["task"]), tx.find_agent(row["name"])
+    assert agent is not None
+    if task["status"] in tasks.FINISHED:
+        return None
+    if task["status"] == tasks.Status.IN_PROGRESS and task["holder"] == row["agent"]:
+        tx.run("hand_on_task", id=task["id"], epoch=task["epoch"])
+        task = held.find(tx, task["id"])
+    if tx.is_limited():
+        limits.allow_claim(tx, agent, task)
+    try:
+        return leases.take(tx, agent, held.settle(tx, task), leases.lease_ttl(tx, None))["lease"]
+    except errors.Refused as refusal:  # someone was faster, or it was blocked meanwhile: the worker is told, and ends
+        held.tell(tx, [row["name"]], f"{task['id']} is not yours", f"{refusal.message} {refusal.hint}")
+        tx.run("wish_worker", id=row["id"], wish=Wish.STOP, why=refusal.message[:300])
+        return None
+
+
+# -- while it runs ---------------------------------------------------------------------------------------------------
+
+
+def beat(tx: Tx, runs: Annotated[dict[str, Any], Arg("runs that were seen running, by worker")]) -> dict[str, Any]:
+    """They run: heartbeats and leases are renewed. A worker that lost its task is stopped, and told so (H28)."""
+    as_system(tx)
+    lost: list[str] = []
+    for id, run in runs.items():
+        row = tx.one("worker", id=id)
+        if row is None or row["run"] != run or row["state"] not in (State.RUNNING, State.STOPPING):
+            continue
+        found = tx.one("run", id=run)
+        agent = tx.find_agent(row["name"])
+        if found is None or agent is None:
+            continue
+        tx.run("beat_run", session=found["session"])
+        tx.run("renew_held", agent=agent["id"], session=found["session"])
+        tx.run("renew_held_paths", agent=agent["id"])
+        if _has_lost(tx, row):
+            lost.append(id)
+            _stop_lost(tx, row)
+    return {"lost": lost}
+
+
+def _has_lost(tx: Tx, row: Row) -> bool:
+    if not row["task"] or row["role"] == "review" or row["report"] in workers.SETTLED or row["wish"]:
+        return False
+    task = tx.one("task_hold", id=row["task"])
+    return task is None or task["holder"] != row["agent"] or task["status"] != tasks.Status.IN_PROGRESS
+
+
+def _stop_lost(tx: Tx, row: Row) -> None:
+    why = f"{row['task']} is not its task any more"
+    tx.run("wish_worker", id=row["id"], wish=Wish.STOP, why=why)
+    held.tell(
+        tx, [row["name"]], "Stop: your lease is lost", f"{why}. What you write now is refused.", priority="urgent"
+    )
+    tx.event("worker.lost", names.SYSTEM, target=row["name"], ref=row["id"], preview=why)
+
+
+def stopping(tx: Tx, id: Annotated[str, Arg("the worker")], *, run: Run) -> dict[str, Any]:
+    return {"id": id, "changed": bool(tx.run("worker_stopping", id=id, run=run))}
+
+
+# -- when it is over -------------------------------------------------------------------------------------------------
+
+
+def ended(
+    tx: Tx,
+    id: Annotated[str, Arg("the worker")],
+    *,
+    run: Run,
+    reason: Annotated[str, Arg("how it ended", choices=tuple(Ending))],
+    exit_code: Annotated[int | None, Arg("its exit code, if that is known")] = None,
+    tail: Annotated[str, Arg("its last lines")] = "",
+) -> dict[str, Any]:
+    """Its run is over: what it held is free, its token ends, and it starts anew or is over, as `core` says."""
+    as_system(tx)
+    row = find(tx, id)
+    found = tx.one("run", id=run)
+    if found is None or row["run"] != run or not tx.run("end_run", id=run, exit_code=exit_code, reason=Ending(reason),
+                                                        tail=text.plain(tail)[-TAIL_LIMIT:]):  # fmt: skip
+        return {"id": id, "fenced": True}
+    _close(tx, row, found)
+    then = workers.after_end(reason, row["report"], row["wish"], row["crashes"],
+                             json.loads(row["profile"]).get("respawn") or {})  # fmt: skip
+    tx.run("worker_ended", id=id, run=run, state=then.state, crashes=then.crashes, not_before=tx.now + then.after_ms,
+           ended_at=tx.now if then.state is State.ENDED else None)  # fmt: skip
+    how = f"{reason}{f', exit code {exit_code}' if exit_code is not None else ''}"
+    tx.event("worker.ended", names.SYSTEM, target=row["name"], ref=id, preview=how, run=run, exit=exit_code,
+             reason=reason, next=then.state)  # fmt: skip
+    if then.state is State.ENDED:
+        _over(tx, row, how, tail)
+    else:
+        agent = tx.find_agent(row["name"])
+        assert agent is not None
+        _keep_task(tx, row, agent)
+    tx.ring(workers.KEEPER)
+    return {"id": id, "fenced": False, "state": then.state}
+
+
+def _close(tx: Tx, row: Row, found: Row) -> None:
+    tx.run("revoke_token", id=found["token"])
+    agent = tx.find_agent(row["name"])
+    if agent is None or not found["session"]:
+        return
+    if tx.run("end_session", session=found["session"], reason="ended"):
+        endpoints.forget(tx, agent, found["session"])
+        if tx.all("holds_of_agent", agent=agent["id"]):
+            holding.end_session(tx, agent, "its worker ended")
+
+
+def _keep_task(tx: Tx, row: Row, agent: Row) -> None:
+    """Between two runs its task is held by nobody, and kept for it."""
+    task = tx.one("task_hold", id=row["task"]) if row["task"] and row["role"] != "review" else None
+    if task is not None and task["status"] == tasks.Status.IN_PROGRESS and task["holder"] == row["agent"]:
+        tx.run("hand_on_task", id=task["id"], epoch=task["epoch"])
+        tx.run("keep_task_for", id=task["id"], agent=agent["id"])
+
+
+def _over(tx: Tx, row: Row, how: str, tail: str) -> None:
+    """Whoever asked for it is told of a worker that ended without a word, and its task is anyone's again."""
+    if row["report"] in workers.SETTLED:
+        return
+    told = f"{row['id']} ({row['name']}) ended without a report: {how}"
+    give_back(tx, row, told)
+    asker = tx.one("agent_by_id", id=row["asked_by"])
+    parent = tx.one("worker", id=row["parent"]) if row["parent"] else None
+    lines = text.plain(tail).strip().splitlines()[-10:]
+    shown = "\n\nIts last lines:\n" + "\n".join(f"| {line}" for line in lines) if lines else ""
+    to = parent["name"] if parent else asker["name"] if asker else ""
+    held.tell(tx, [to], told, f"{row['title']}\n`rook respawn {row['id']}` starts it anew.{shown}", tags=("worker",))
