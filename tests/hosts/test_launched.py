@@ -18,7 +18,7 @@ import pytest
 from rookery.core.screen import State
 from rookery.hosts import launching, streams, transcripts
 from rookery.hosts.launching import ALL as EVERYTHING
-from rookery.hosts.launching import EDIT, READ, Launch, Order
+from rookery.hosts.launching import READ, Launch, Order
 from tests.hosts.crew import ROOK, Crew, Member
 from tests.hosts.model.script import Move, expect, say
 from tests.hosts.programs import ALL
@@ -26,7 +26,7 @@ from tests.hosts.programs.opencode import pretend_installed
 from tests.hosts.programs.port import save_json
 from tests.hosts.stage import Run
 from tests.hosts.test_terminals import becomes
-from tests.hosts.tui import IDLE, Tui, settled
+from tests.hosts.tui import Tui, settled
 
 pytestmark = pytest.mark.hosts
 
@@ -70,7 +70,9 @@ class Worker:
 
     def order(self, backend: str, **more: Any) -> Order:
         known = {"model": MODELS.get(self.host, ""), "trusted": True, "guardrails": GUARDRAILS}
-        return Order(self.host, backend, PROMPT, folders=(str(self.crew.home),), tree=str(self.tree), **{**known, **more})
+        return Order(
+            self.host, backend, PROMPT, folders=(str(self.crew.home),), tree=str(self.tree), **{**known, **more}
+        )
 
     def headless(self, moves: list[Move], **more: Any) -> tuple[Run, streams.Tally]:
         made = launching.launch(self.order("headless", **more))
@@ -209,7 +211,8 @@ def test_by_default_a_worker_may_not_do_everything_and_what_is_named_it_may(crew
     worker = Worker(crew, host)
     outside = crew.repo / "outside.txt"
     command = f"python3 -c \"open('{outside}', 'w')\""
-    for more, is_made in (({}, False), ({"commands": ("python3",)}, host != "codex"), ({"permissions": EVERYTHING}, True)):
+    tries = (({}, False), ({"commands": ("python3",)}, host != "codex"), ({"permissions": EVERYTHING}, True))
+    for more, is_made in tries:
         outside.unlink(missing_ok=True)
         run, _ = worker.headless([worker.program.bash(command), say("All done.")], **more)
         assert outside.exists() is is_made, f"{more}: {answered(run)}\n{run.stderr}"
@@ -226,7 +229,8 @@ def test_a_worker_goes_on_from_a_session_of_its_parent_and_leaves_that_as_it_was
     assert child.session
     assert child.session != parent.session
     if transcripts.kept(host):
-        assert (worker.record().session, worker.record().input) == (child.session, 10), "what the parent used is not its"
+        kept = worker.record()
+        assert (kept.session, kept.input) == (child.session, 10), "without what the parent used"
 
 
 def first_session(worker: Worker) -> tuple[Run, streams.Tally]:
@@ -298,8 +302,3 @@ def test_a_worker_at_a_terminal_goes_on_from_a_session(crew: Crew, host: str) ->
         tui.shows("All done.")
         assert tui.heard("Remember the HERON.") == 1
         becomes(tui, State.READY)
-
-
-def test_the_idle_screens_are_those_of_all_programs() -> None:
-    assert set(HOSTS) == set(IDLE)
-    assert EDIT == Order("claude", "tmux", "x").permissions

@@ -100,8 +100,8 @@ def test_the_verbs_that_are_not_for_everyone():
         "drop", "delivery.due", "delivery.phase", "delivery.offer", "delivery.letter", "delivery.seen", "delivery.own",
         "delivery.leave", "delivery.teams", "delivery.done", "delivery.failed", "delivery.ways", "monitor.teams",
         "monitor.sessions", "monitor.news", "monitor.report", "worker.teams", "worker.due",
-        "worker.begin", "worker.started", "worker.beat", "worker.stopping", "worker.ended", "team.new", "team.set",
-        "token.new", "token.list", "token.revoke",
+        "worker.begin", "worker.started", "worker.beat", "worker.stopping", "worker.ended", "worker.record", "team.new",
+        "team.set", "token.new", "token.list", "token.revoke",
     ]  # fmt: skip
     assert [verb.name for verb in TABLE if verb.who == "leader"] == ["token.new", "token.list", "token.revoke"]
     assert [verb.name for verb in TABLE if verb.who == "person"] == ["export_mail", "import_mail"]

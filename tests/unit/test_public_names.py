@@ -41,7 +41,7 @@ VERBS = words("""
     delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
     wake dead dead.show dead.resend dead.drop
     spawn workers worker.show tell stop respawn delete
-    worker.teams worker.due worker.begin worker.started worker.beat worker.stopping worker.ended
+    worker.teams worker.due worker.begin worker.started worker.beat worker.stopping worker.ended worker.record
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail

@@ -61,18 +61,20 @@ class Launch(NamedTuple):
     argv: tuple[str, ...]
     stdin: str | None = ""  # None: its terminal
     environ: Mapping[str, str] = {}  # besides the common ones
+    streams: bool = False  # what it prints is read by `streams`
     typed: str = ""  # the first prompt, where it has to be brought to it when it runs
 
 
 def launch(order: Order) -> Launch:
     """How it is started; a refusal says what the program can not."""
+    order = _seeded(order)
     _check(order)
     if order.host == SCRIPT:
         return Launch(order.program, "", {"ROOK_TASK": order.task, "ROOK_BRIEF": order.brief})
     order = order._replace(program=order.program or (order.host,), prompt=_opened(order.prompt))
     made = _HOSTS[order.host](order, BACKENDS[order.backend] == HEADLESS)
     if BACKENDS[order.backend] == HEADLESS:
-        return made._replace(stdin=_told(order))
+        return made._replace(stdin=_told(order), streams=True)
     return _fitting(order, made._replace(stdin=None))
 
 
@@ -85,9 +87,7 @@ def _check(order: Order) -> None:
     known = (*_HOSTS, SCRIPT)
     if order.host not in known:
         hint = names.did_you_mean(order.host, known) or f"One of: {', '.join(known)}."
-        raise errors.UnknownName(
-            f"No worker can be started with {text.quoted(order.host)}.", hint, code="UNKNOWN_HOST"
-        )
+        raise errors.UnknownName(f"No worker can be started with {text.quoted(order.host)}.", hint, code="UNKNOWN_HOST")
     if order.backend not in BACKENDS:
         raise errors.BadInput(f"No backend {text.quoted(order.backend)}.", "One of: tmux, pty, headless.")
     if order.permissions not in PERMISSIONS:
@@ -113,6 +113,20 @@ def _check_command(command: str) -> None:
             "Say how it begins, in plain words: `make test`, `npm run lint`.",
             code="BAD_COMMAND",
         )
+
+
+def _seeded(order: Order) -> Order:
+    """A seed may say of which program it is: `claude:ID`."""
+    program, colon, id = order.seed.partition(":")
+    if not colon:
+        return order
+    if program != order.host:
+        raise errors.Refused(
+            f"The session to go on from is one of {text.quoted(program)}, and the worker's program is {order.host}.",
+            f"Say --host {text.word(program)}, or start it without a seed.",
+            code="CAN_NOT_FORK",
+        )
+    return order._replace(seed=id)
 
 
 def _check_seed(order: Order) -> None:
@@ -241,7 +255,7 @@ def _copilot(order: Order, headless: bool) -> Launch:
 
 
 def _pi(order: Order, headless: bool) -> Launch:
-    """It asks for nothing and limits nothing, but for the tools that it has. A reader has no shell, and so no `rook`."""
+    """It asks for nothing and limits nothing but the tools that it has. A reader has no shell, and so no `rook`."""
     words = [*order.program, *(("--mode", "json", "--print") if headless else ())]
     words += ["--approve" if order.trusted else "--no-approve"]
     words += ["--tools", "read,grep,find,ls"] if order.permissions == READ else []

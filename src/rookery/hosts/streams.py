@@ -303,7 +303,9 @@ def _opencode(said: Json) -> Iterable[Event]:
         yield Event(ANSWER, text=text, ok=state.get("status") == "completed")
     elif kind == "error":
         failed = table(said.get("error"))
-        yield Event(ERROR, text=string(table(failed.get("data")).get("message")) or string(failed.get("name")), ok=False)
+        yield Event(
+            ERROR, text=string(table(failed.get("data")).get("message")) or string(failed.get("name")), ok=False
+        )
         yield Event(RESULT, ok=False)
     elif kind == "step_finish":
         yield from _opencode_step(part)

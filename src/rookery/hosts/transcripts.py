@@ -71,7 +71,11 @@ def _gemini(said: Json) -> Iterable[Event]:
     yield Event(TEXT, text=string(said.get("content")), model=model)
     output = count(used.get("output")) + count(used.get("thoughts"))
     yield Event(
-        USAGE, of=string(said.get("id")), input=count(used.get("input")), output=output, cached=count(used.get("cached"))
+        USAGE,
+        of=string(said.get("id")),
+        input=count(used.get("input")),
+        output=output,
+        cached=count(used.get("cached")),
     )
     for call in rows(said.get("toolCalls")):
         yield Event(CALL, tool=string(call.get("name"), streams.MOST_TARGET), target=target(call.get("args")))
