@@ -24,7 +24,7 @@ from tests.hosts.model.script import Move, expect, say
 from tests.hosts.programs import ALL
 from tests.hosts.programs.opencode import pretend_installed
 from tests.hosts.programs.port import save_json
-from tests.hosts.stage import Run
+from tests.hosts.stage import INSTALLED, Run
 from tests.hosts.test_terminals import becomes
 from tests.hosts.tui import Tui, settled
 
@@ -141,6 +141,7 @@ def write_down(worker: Worker, run: Run) -> None:
     """The stream as it was printed, with the places of this run taken out: tests/unit/test_streams.py reads it."""
     SEEN.mkdir(exist_ok=True)
     text = run.stdout.replace(str(worker.tree), "/src/nest").replace(str(worker.crew.base), "/home/wren")
+    text = text.replace(str(INSTALLED), "/opt/programs")
     lines = [short(json.loads(line)) for line in text.splitlines() if line.startswith("{")]
     (SEEN / f"{worker.host}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 

@@ -106,6 +106,16 @@ def test_the_fields_of_the_handles(name: str) -> None:
     assert set(FIELDS[name].split()) <= set(getattr(rookery, name).__dataclass_fields__)
 
 
+def test_the_names_of_a_worker() -> None:
+    from rookery import worker
+
+    public = {key for key, value in vars(worker.Worker).items() if not key.startswith("_")}
+    assert public == {"brief", "progress", "ask", "done", "fail", "next"}
+    assert inspect.isfunction(worker.here)
+    assert set(worker.Answer.__dataclass_fields__) == {"text", "choice", "withdrawn"}
+    assert set(worker.Assignment.__dataclass_fields__) == {"task", "title", "text"}
+
+
 def test_importing_the_package_imports_nothing_of_it() -> None:
     program = "import sys, rookery; print(sorted(name for name in sys.modules if name.startswith('rookery')))"
     told = subprocess.run(

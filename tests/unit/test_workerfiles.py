@@ -77,7 +77,9 @@ def test_a_name_that_leads_elsewhere_is_refused(home: Path, name: str) -> None:
         WorkerFiles(str(home), "app", "w1").write(name, "x")
 
 
-@pytest.mark.parametrize(("said", "code"), [("0\n", 0), ("137", 137), ("", None), ("-1", None), ("٣", None), ("1x", None)])
+@pytest.mark.parametrize(
+    ("said", "code"), [("0\n", 0), ("137", 137), ("", None), ("-1", None), ("٣", None), ("1x", None)]
+)
 def test_the_code_that_a_program_ended_with(home: Path, said: str, code: int | None) -> None:
     made = WorkerFiles(str(home), "app", "w1")
     assert made.exit_code() is None

@@ -153,13 +153,15 @@ def rows(value: object) -> list[Json]:
 
 def count(value: object) -> int:
     """A number of tokens or turns."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and 0 <= value < MOST_TOKENS else 0
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
+        return value
+    return 0
 
 
 def amount(value: object) -> float:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS
-    return float(value) if good else 0.0
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
+        return float(value)
+    return 0.0
 
 
 _TARGETS = (

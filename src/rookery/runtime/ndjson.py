@@ -4,8 +4,8 @@
     path.1    what `path` was before: one generation is kept
 
 A follower's place is a file (its inode) and an offset in it. When `path` is another file than the one it reads, it
-first reads that one to its end, and then goes on at the beginning of the next. Writers look under a lock whether the file is
-still the one at `path`: nothing is written to a file that was put aside, so that the end that is read is its end.
+first reads that one to its end, and then goes on at the beginning of the next. Writers look under a lock whether the
+file is still the one at `path`: nothing is written to one that was put aside, so that the end that is read is its end.
 
 What can be lost, and is told (`Follower.gaps`): lines of a generation that was put aside and replaced before a follower
 came to read it. What a writer that was killed left of a line is ended by the next writer: a line that is no JSON.
