@@ -116,6 +116,14 @@ def test_a_script_is_run_as_it_is_named_with_its_task_in_the_environment() -> No
     assert refused("script", backend="headless").code == "NO_PROGRAM"
 
 
+def test_the_words_that_start_a_program_are_given_or_set_or_its_name() -> None:
+    known = {"script": {"program": ["/bin/worker", "--fast"]}, "claude": {}}
+    assert launching.program("script", (), known) == ("/bin/worker", "--fast")
+    assert launching.program("script", ("./mine",), known) == ("./mine",)
+    assert launching.program("claude", (), known) == ("claude",)
+    assert launching.program("script", (), {}) == ()
+
+
 def test_a_worker_may_always_run_rook_and_what_its_kind_names() -> None:
     words = made("claude", commands=("make test", "rook")).argv
     assert "--allowedTools=Bash(rook *),Bash(make test *)" in words

@@ -78,6 +78,12 @@ def launch(order: Order) -> Launch:
     return _fitting(order, made._replace(stdin=None))
 
 
+def program(host: str, given: Sequence[str], known: Mapping[str, Mapping[str, Sequence[str]]]) -> tuple[str, ...]:
+    """The words that start a program: those that were given, else those of the setting `hosts`, else its name."""
+    own = () if host == SCRIPT else (host,)
+    return tuple(given) or tuple(known.get(host, {}).get("program", ())) or own
+
+
 def can_fork(host: str) -> bool:
     """Whether a session of this program can go on as two."""
     return host in _FORKING

@@ -325,7 +325,7 @@ def _opencode_step(part: Json) -> Iterable[Event]:
 
 
 def _copilot(said: Json) -> Iterable[Event]:
-    """It tells no tokens for a model of the user's own; with GitHub's, those of each message."""
+    """It tells no tokens of a model of the user's own. `assistant.usage` is in its documentation, and was not seen."""
     kind, data = said.get("type"), table(said.get("data"))
     if kind == "session.start":
         yield Event(STARTED, session=string(data.get("sessionId"), MOST_TARGET))
