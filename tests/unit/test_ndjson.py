@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core.errors import StoreUnusable, TooLarge
+from rookery.runtime import ndjson
 from rookery.runtime.ndjson import Appender, Follower, Place, tail
 
 LIMIT = 200
@@ -115,6 +116,23 @@ def test_a_generation_that_is_gone_is_told(tmp_path: Path) -> None:
     assert drained(follower) == [b"33333333", b"44444444"]
     assert follower.gaps == 1
     follower.close()
+
+
+def test_a_writer_whose_file_is_put_aside_under_its_hands_writes_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lines"
+    lines, lock = Appender(str(path)), ndjson._lock
+    lines.append("one")
+
+    def put_aside_first(descriptor: int, where: str) -> None:
+        if not Path(f"{path}.1").exists():
+            path.rename(f"{path}.1")
+        lock(descriptor, where)
+
+    monkeypatch.setattr(ndjson, "_lock", put_aside_first)
+    lines.append("two")
+    assert (Path(f"{path}.1").read_text(), path.read_text()) == ("one\n", "two\n")
 
 
 def test_a_line_is_one_line_and_not_too_long(tmp_path: Path) -> None:
