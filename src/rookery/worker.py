@@ -77,7 +77,7 @@ class Worker:
 
     def progress(self, steps: Sequence[str | Mapping[str, str]] = (), note: str = "") -> dict[str, Any]:
         """Show how far you are: up to 12 steps, each `{"text", "state"}` or a line as `doing: write the tests`."""
-        return self.agent.call("progress", **_said(steps=list(steps), note=note))
+        return self._report("progress", steps=list(steps), note=note)
 
     def ask(
         self,
@@ -90,8 +90,7 @@ class Worker:
     ) -> Answer:
         """Put a question before whoever started you, and wait for the answer. TimeoutError if none comes in time: the
         question stands, and its answer comes as mail."""
-        said = _said(risk=risk, options=list(options), recommendation=recommendation)
-        asked = self.agent.call("ask", question=question, **said)
+        asked = self._report("ask", question=question, risk=risk, options=list(options), recommendation=recommendation)
         answered = self._until(lambda: self._settled(asked["id"]), timeout)
         if answered is None:
             raise TimeoutError(f"no answer to {asked['id']} within {timeout} s")
@@ -111,14 +110,15 @@ class Worker:
         *,
         commits: Sequence[str] = (),
         tests: Sequence[str] = (),
+        unchanged: str = "",
     ) -> dict[str, Any]:
         """Report your result: completed, findings, proposal or no_evidence, with what shows it."""
-        said = _said(evidence=list(evidence), commits=list(commits), tests=list(tests))
-        return self.agent.call("done", outcome=outcome, summary=summary, **said)
+        shown = {"evidence": list(evidence), "commits": list(commits), "tests": list(tests)}
+        return self._report("done", outcome=outcome, summary=summary, unchanged=unchanged, **shown)
 
     def fail(self, reason: str) -> dict[str, Any]:
         """Report that you can not go on, and why."""
-        return self.agent.call("fail", reason=reason)
+        return self._report("fail", reason=reason)
 
     def next(self, timeout: float | None = None) -> Assignment | None:
         """Wait in the lobby for something to do; None if there is nothing within that many seconds. What was given
@@ -133,6 +133,10 @@ class Worker:
         if not card["task"] or card["report"] in ("done", "failed"):
             return None
         return Assignment(card["task"], card["title"], card["assignment"] or card["title"])
+
+    def _report(self, verb: str, **said: Any) -> dict[str, Any]:
+        """As this run: one that was replaced is refused. What was left out is left to the verb."""
+        return self.agent.call(verb, **{name: value for name, value in {**said, "run": self.run}.items() if value})
 
     def _until(self, look: Any, timeout: float | None) -> Any:
         """Woken by the bell of the agent, or by the slow poll."""
@@ -156,8 +160,3 @@ def here(environ: Mapping[str, str] | None = None) -> Worker:
         )
     team = connect(team=told.get("ROOK_TEAM") or None, home=told.get("ROOK_HOME") or None)
     return Worker(team, team.agent(name), told)
-
-
-def _said(**values: Any) -> dict[str, Any]:
-    """What was left out is left to the verb."""
-    return {name: value for name, value in values.items() if value}
