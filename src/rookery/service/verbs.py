@@ -233,6 +233,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("worker.beat", "supervising.beat", "Workers were seen running", by_token=False),
     Verb("worker.stopping", "supervising.stopping", "A worker is being stopped", by_token=False),
     Verb("worker.ended", "supervising.ended", "The program of a worker is over", by_token=False),
+    Verb("worker.record", "records.record", "Keep what a run of a worker was told and said", by_token=False,
+         before="records.shelve"),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),
