@@ -12,6 +12,7 @@ from rookery.client.local import LocalClient
 from rookery.core.caller import Caller
 from rookery.core.errors import RookError
 from rookery.runtime.shelf import Shelf
+from rookery.runtime.witness import Witness
 from rookery.service.tx import WritePolicy
 from rookery.store.sqlite import SqliteStore
 from tests.support import ledger
@@ -56,6 +57,10 @@ class Stage:
     @property
     def shelf(self) -> Shelf:
         return Shelf(os.path.dirname(self.store.location), ("teams", self.team, "artifacts"))
+
+    @property
+    def witness(self) -> Witness:
+        return Witness()
 
     @property
     def boot(self) -> str:

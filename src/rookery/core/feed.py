@@ -38,7 +38,7 @@ SESSIONS = (
 # Workers, from the request to the end of the last run.
 WORKERS = (
     "worker.spawned", "worker.started", "worker.stop", "worker.lost", "worker.ended", "worker.respawn",
-    "worker.deleted",
+    "worker.deleted", "worker.asked", "worker.answered", "worker.done", "worker.failed",
 )  # fmt: skip
 
 # Mail that nobody is woken for any more.
@@ -53,7 +53,7 @@ LEDGER = (
     "mail.expired", "mail.rerouted", "mail.seen", "mail.announced", "mail.resent", "mail.dropped", "delivery.opened",
     "delivery.closed", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
     "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
-    "token.revoked", "artifact", "worker.starting",
+    "token.revoked", "artifact", "worker.starting", "worker.progress", "worker.withdrew", "worker.nudged",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rookery.core.record import NamedTuple
@@ -58,6 +59,22 @@ class Shelf(Protocol):
         ...
 
     def remove(self, file: str) -> None: ...
+
+
+class Witness(Protocol):
+    """What is named as evidence and lies outside the ledger. Never asked inside a transaction."""
+
+    def unknown_commits(self, where: str, names: Sequence[str]) -> list[str]:
+        """Those that stand for no commit of the repository that this working copy belongs to."""
+        ...
+
+    def has_file(self, where: str, written: str) -> bool:
+        """Is there such a file inside this working copy? A line may be named behind it."""
+        ...
+
+    def differs(self, tree: str, base: str) -> bool:
+        """Is anything in this worktree that was not there when it began?"""
+        ...
 
 
 class Machine(Protocol):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from rookery.config import Settings
 from rookery.core import errors, holding, ids, mesh, names, presence, times
 from rookery.core.caller import Caller, Grant
-from rookery.core.ports import Chance, Machine, Prober, Shelf
+from rookery.core.ports import Chance, Machine, Prober, Shelf, Witness
 from rookery.store.port import Row, Transaction
 
 # An address that a read was asked about before anything was written to it: its mailbox is empty.
@@ -66,6 +66,8 @@ class World(Protocol):
     def directory(self) -> Directory: ...
     @property
     def shelf(self) -> Shelf: ...
+    @property
+    def witness(self) -> Witness: ...
     @property
     def machine(self) -> Machine: ...
     @property
