@@ -28,7 +28,7 @@ class Shop:
     def tree(self, id: str) -> Path:
         return self.root.parent / f"tree-{id}"
 
-    def spawn(self, assignment: str = "Parse the header", as_: str | None = None, **more: Any) -> str:
+    def spawn(self, assignment: str = "Parse the header", as_: str | Caller | None = None, **more: Any) -> str:
         """Asked for; its id."""
         caller = as_ if isinstance(as_, Caller) else self.stage.caller(as_, tree=str(self.root))
         made = self.stage.call("spawn", caller, assignment=assignment, **more)

@@ -11,7 +11,9 @@ from rookery.service.verbs import Parameter, Verb, parameters
 from .call import Call, Extra
 
 KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN", "span": "SPAN", "money": "AMOUNT"}
-STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content")
+STDIN_ARGUMENTS = (
+    "body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content", "question",
+)  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):

@@ -166,6 +166,15 @@ COMMANDS = (
     Command("slot give", "guard"),
     Command("slot list", "guard"),
     Command("slot set", "guard"),
+    Command("progress", "workers", "reporting.progress"),
+    Command("ask", "workers", "reporting.ask", extras=(
+        Extra(("--wait",), "stay until it is answered, at most so long: seconds, or 10m", metavar="S"),
+    )),
+    Command("done", "workers", "reporting.done"),
+    Command("fail", "workers", "reporting.fail"),
+    Command("questions", "workers"),
+    Command("questions show", "workers", verb="question.show"),
+    Command("answer", "workers"),
     Command("artifacts", "docket"),
     Command("artifacts add", "docket", "sharing.add", optional=("content",),
             extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
@@ -195,7 +204,7 @@ COMMANDS = (
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Files and slots",
-          "docket": "Evidence", "ops": "Operations"}  # fmt: skip
+          "workers": "Workers", "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:
