@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rookery.client.handles import Team
     from rookery.client.port import Client
     from rookery.client.queued import QueuedClient
-    from rookery.core.ports import Clock, Machine, Shelf, Witness
+    from rookery.core.ports import Clock, Machine, Shelf, Workspaces
     from rookery.service.tx import WritePolicy
     from rookery.store.port import Store
     from rookery.wake.port import Bell
@@ -103,10 +103,10 @@ class House:
         return shelf.Shelf(self.places.home, self.places.artifacts)
 
     @property
-    def witness(self) -> "Witness":
-        from rookery.runtime import witness
+    def workspaces(self) -> "Workspaces":
+        from rookery.runtime import changesets
 
-        return witness.Witness()
+        return changesets.Worktrees()
 
     @property
     def machine(self) -> "Machine":

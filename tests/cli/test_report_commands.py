@@ -31,7 +31,8 @@ def as_worker(rook: Terminal, name: str = "implementer", **more: str) -> str:
         ((asker,),) = db.execute("SELECT id FROM agents WHERE name = 'architect'")
         row = {
             "team": team, "n": 1, "id": "w1", "agent": agent, "kind": "default", "host": "script",
-            "backend": "headless", "machine": host, "root": str(root), "tree": tree, "base": base, "task": "task-0001", "asked_by": asker,
+            "backend": "headless", "machine": host,
+            "root": str(root), "tree": tree, "base": base, "task": "task-0001", "asked_by": asker,
             "title": "Parse the header", "state": "running", "run": "run-1", "created_at": 0, "at": 0, **more,
         }  # fmt: skip
         marks = ", ".join(f":{each}" for each in row)

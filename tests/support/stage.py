@@ -11,8 +11,8 @@ from rookery import config
 from rookery.client.local import LocalClient
 from rookery.core.caller import Caller
 from rookery.core.errors import RookError
+from rookery.runtime.changesets import Worktrees
 from rookery.runtime.shelf import Shelf
-from rookery.runtime.witness import Witness
 from rookery.service.tx import WritePolicy
 from rookery.store.sqlite import SqliteStore
 from tests.support import ledger
@@ -59,8 +59,8 @@ class Stage:
         return Shelf(os.path.dirname(self.store.location), ("teams", self.team, "artifacts"))
 
     @property
-    def witness(self) -> Witness:
-        return Witness()
+    def workspaces(self) -> Worktrees:
+        return Worktrees()
 
     @property
     def boot(self) -> str:

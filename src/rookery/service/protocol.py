@@ -13,7 +13,7 @@ from rookery.core import errors, protocol, tasks, text, times, workers
 from rookery.core.workers import Report
 from rookery.store.port import Row
 
-from . import held, leases, questions
+from . import changes, held, leases, questions
 from .questions import Run, mine
 from .tx import Tx, World
 from .verbs import Arg, Ask
@@ -34,7 +34,7 @@ def who_am_i(
     if row is None:
         return {"agent": me["name"], "worker": None}
     gone = [id for id in artifacts or [] if tx.one("artifact", id=id) is None]
-    told = ("id", "name", "task", "role", "report", "run", "state", "machine", "root", "tree", "base", "summary")
+    told = ("id", "name", "task", "role", "report", "run", "state", "machine", "root", "tree", "base", "title")
     return {
         "agent": me["name"],
         "worker": {name: row[name] for name in told} | {"writes": writes(row), "gone": gone},
@@ -110,7 +110,7 @@ def gathered(world: World, args: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     lacking = _not_there(world, own, said.evidence)
     if lacking:  # before anything is committed for it
         raise protocol.turned_back([*lacking])
-    change = captured(world, own, said.summary)
+    change = _captured(world, own, f"{own['title'] or own['task']}\n\n{said.summary}".strip())
     changed = _is_changed(own, said.evidence, change)
     if lacks := protocol.missing(said, protocol.Around(own["writes"], changed)):
         raise protocol.turned_back(lacks)
@@ -138,8 +138,8 @@ def _refuse_early(own: Mapping[str, Any], run: str) -> None:
 def _not_there(world: World, own: Mapping[str, Any], evidence: protocol.Evidence) -> list[str]:
     """Evidence that is named and can not be found, each with a word about it."""
     where = own["tree"] or own["root"]
-    commits = world.witness.unknown_commits(where, evidence.commits) if evidence.commits else []
-    files = [each for each in evidence.files if not world.witness.has_file(where, each)]
+    commits = world.workspaces.unknown_commits(where, evidence.commits) if evidence.commits else []
+    files = [each for each in evidence.files if not world.workspaces.has_file(where, each)]
     return [
         *(f"artifacts that are there: {each} is not (`rook artifacts`)" for each in own["gone"]),
         *(f"commits that are there: {each} is not in the repository" for each in commits),
@@ -147,16 +147,9 @@ def _not_there(world: World, own: Mapping[str, Any], evidence: protocol.Evidence
     ]
 
 
-def captured(world: World, own: Mapping[str, Any], message: str) -> dict[str, Any] | None:
-    """SEAM for change sets: what lies in its own worktree, committed and told apart. For now: whether anything does."""
-    if not own["tree"]:
-        return None
-    return {"paths": int(world.witness.differs(own["tree"], own["base"])), "message": message[:200]}
-
-
-def recorded(tx: Tx, row: Row, change: Mapping[str, Any] | None, epoch: int) -> str:
-    """SEAM for change sets: the row of what was captured; its id, or nothing."""
-    return ""
+def _captured(world: World, own: Mapping[str, Any], message: str) -> dict[str, Any] | None:
+    """What lies in a worktree of its own, committed and told apart from what others did."""
+    return changes.captured(world, own, message) if own["tree"] else None
 
 
 def _is_changed(own: Mapping[str, Any], evidence: protocol.Evidence, change: Mapping[str, Any] | None) -> bool:
@@ -195,19 +188,20 @@ def done(
     return _reported(tx, row["id"])
 
 
-def _complete(tx: Tx, row: Row, said: protocol.Result, change: Mapping[str, Any] | None) -> str:
-    """Its task ends under the claim of this run. One that it completed before, and nobody took up since, has ended."""
-    if not row["task"]:
-        return recorded(tx, row, change, 0)
-    task = held.find(tx, row["task"])
-    id = recorded(tx, row, change, task["epoch"])
-    if task["status"] == tasks.Status.COMPLETED and task["author"] == row["agent"]:
-        return id
+def _complete(tx: Tx, row: Row, said: protocol.Result, captured: Mapping[str, Any] | None) -> str:
+    """Its task ends under the claim of this run; the change set, if there is any. A task that it completed before, and
+    that nobody took up since, has ended."""
+    task = held.find(tx, row["task"]) if row["task"] else None
+    if captured and said.outcome != protocol.Outcome.COMPLETED:
+        captured = {**captured, "branch": ""}  # kept to be looked at: what is no completed work does not land by itself
+    change = changes.record(tx, row, captured, row["task"], task["epoch"] if task else 0) if captured else ""
+    if task is None or (task["status"] == tasks.Status.COMPLETED and task["author"] == row["agent"]):
+        return change
     shown = said.evidence
     notes = [*shown.artifacts, *shown.files, *([f"unchanged: {said.unchanged}"[:500]] if said.unchanged else [])]
-    leases.complete(tx, task, said.summary, {"commits": shown.commits, "tests": shown.tests, "prs": [], "notes": notes},
-                    epoch=task["epoch"])  # fmt: skip
-    return id
+    evidence = {"commits": shown.commits, "tests": shown.tests, "prs": (), "notes": notes}
+    leases.complete(tx, task, said.summary, evidence, epoch=task["epoch"])
+    return change
 
 
 # -- fail ------------------------------------------------------------------------------------------------------------
@@ -293,6 +287,11 @@ def _reported(tx: Tx, id: str) -> dict[str, Any]:
     return {
         "id": id, "name": row["name"], "report": row["report"], "outcome": row["outcome"], "summary": row["summary"],
         "task": row["task"] or None, "status": task["status"] if task else None,
-        "review": task["review"] if task else "",
+        "review": task["review"] if task else "", "change": _change(tx, row),
         "at": tx.shown(row["reported_at"]) if row["reported_at"] else times.iso(tx.wall),
     }  # fmt: skip
+
+
+def _change(tx: Tx, row: Row) -> str | None:
+    found = tx.all("changes_of_worker", worker=row["id"], limit=1) if row["report"] == Report.DONE else []
+    return found[0]["id"] if found else None

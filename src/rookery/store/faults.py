@@ -3,7 +3,10 @@
 from collections.abc import Callable
 
 POINTS = ("after_lock", "before_commit", "after_commit", "before_ring")
-BEYOND = ("handed_over",)  # outside of any transaction
+BEYOND = (  # outside of any transaction
+    "handed_over",
+    "land_taken", "land_merged", "land_checked", "land_written", "land_moved", "land_told",
+)  # fmt: skip
 
 _armed: dict[str, Callable[[], None]] = {}
 

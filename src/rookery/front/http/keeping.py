@@ -14,7 +14,10 @@ from rookery.core.screen import Patterns, rules
 from rookery.front.cli import own_hosts
 from rookery.hosts import known, screens
 from rookery.keeper import calling, letters, proof, reaching, terminals
+from rookery.keeper import lander as landing
 from rookery.keeper.courier import Courier, Hand
+from rookery.keeper.crews import Crews
+from rookery.keeper.lander import Lander
 from rookery.keeper.monitor import Monitor
 from rookery.runtime import places, posting, process, ptys, tmux
 from rookery.store import faults
@@ -43,6 +46,15 @@ class Verbs:
         return await self._daemon.call(team, verb, args, self._caller)
 
 
+class Crewing(Verbs):
+    """The same verbs, for teams that have a crew at work on this machine."""
+
+    async def teams(self) -> list[str]:
+        own = self._daemon.team
+        found = await self.call(own, "crew.teams", {})
+        return [team for team in found["teams"] if not self._daemon.only_team or team == own]
+
+
 class Watching(Verbs):
     """The same verbs, for teams of which a session runs on this machine."""
 
@@ -56,6 +68,37 @@ def monitor(daemon: Daemon) -> Monitor:
     return Monitor(Watching(daemon), every_s=daemon.house.settings["monitor.every_s"])
 
 
+def crews(daemon: Daemon) -> Crews:
+    return Crews(Crewing(daemon), daemon.house.bell, poll_s=daemon.poll_s)
+
+
+class Landing(Verbs):
+    """The same verbs, for teams in which something waits to land on this machine; our own is always listened for."""
+
+    def __init__(self, daemon: Daemon, me: process.Process | None) -> None:
+        super().__init__(daemon)
+        self._caller = self._caller._replace(open_addresses=True, process=(me.pid, me.started) if me else None)
+
+    async def teams(self) -> list[str]:
+        own = self._daemon.team
+        if self._daemon.only_team:
+            return [own]
+        return list(dict.fromkeys([own, *(await self.call(own, "land.teams", {}))["teams"]]))
+
+
+def lander(daemon: Daemon) -> Lander:
+    house = daemon.house
+    me = process.identify(os.getpid())
+    return Lander(
+        Landing(daemon, me), house.bell, owner=_owner(house.host, me), poll_s=daemon.poll_s, reached=faults.reach,
+        trees=lambda team, root, branch: landing.tree_in(house.places.home, team, root, branch),
+    )  # fmt: skip
+
+
+def _owner(host: str, me: process.Process | None) -> str:
+    return f"{host}:{me.pid}:{me.started}" if me else host
+
+
 def courier(daemon: Daemon) -> Courier:
     house = daemon.house
     me = process.identify(os.getpid())
@@ -63,7 +106,7 @@ def courier(daemon: Daemon) -> Courier:
     written = letters.Letters(verbs, house.places.home, _screens(house.places))
     witness = proof.Witness(verbs, written, pace, house.settings["delivery.proof_s"])
     return Courier(
-        verbs, house.bell, _hands(daemon, pace), owner=f"{house.host}:{me.pid}:{me.started}" if me else house.host,
+        verbs, house.bell, _hands(daemon, pace), owner=_owner(house.host, me),
         poll_s=daemon.poll_s, files=written, proof=witness.look, reached=faults.reach,
     )  # fmt: skip
 

@@ -124,6 +124,8 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         asyncio.create_task(_sweep(daemon)),
         asyncio.create_task(keeping.courier(daemon).run()),
         asyncio.create_task(keeping.monitor(daemon).run()),
+        asyncio.create_task(keeping.crews(daemon).run()),
+        asyncio.create_task(keeping.lander(daemon).run()),
     ]
     maildrop = _maildrop(daemon)
     try:
