@@ -5,7 +5,7 @@ from typing import Any, cast
 import yaml
 from yaml.nodes import MappingNode
 
-from rookery.core import drop, errors, text
+from rookery.core import drop, errors, reports, text
 
 
 class _Loader(yaml.BaseLoader):
@@ -60,6 +60,5 @@ def letter(data: bytes, rounds_max: int) -> drop.Letter:
     if "\0" in written:
         raise errors.BadInput("It contains a NUL character.", "Write text.", code="NOT_UTF8")
     parts = drop.split(written)
-    return drop.letter(
-        parsed(parts.front, "front"), parts.body, parsed(parts.rear, "rear"), rounds_max=rounds_max
-    )  # fmt: skip
+    front, rear = parsed(parts.front, "front"), parsed(parts.rear, "rear")
+    return reports.letter(front, parts.body, rear) or drop.letter(front, parts.body, rear, rounds_max=rounds_max)
