@@ -70,8 +70,8 @@ class Reports(RuleBasedStateMachine):
             self.open = {words: other for words, other in self.open.items() if other != id}
             self.closed.append(id)
         else:
-            replayed = isinstance(told, dict) and told.get("replayed")
-            assert replayed or told.code in ("QUESTION_ANSWERED", "QUESTION_WITHDRAWN")
+            refused = isinstance(told, RookError)
+            assert told.code in ("QUESTION_ANSWERED", "QUESTION_WITHDRAWN") if refused else told["replayed"]
 
     @rule(more=st.sampled_from(["", " Empty lines are refused as well."]))
     def done(self, more: str) -> None:

@@ -39,7 +39,8 @@ def test_a_step_as_a_line(line: str, state: str, text: str) -> None:
 
 @given(
     outcome=EVERYTHING | st.sampled_from(list(Outcome)), summary=EVERYTHING | st.just(WORDS),
-    evidence=st.lists(EVERYTHING), tests=st.lists(EVERYTHING), writes=st.booleans(), changed=st.booleans(), unchanged=EVERYTHING,
+    evidence=st.lists(EVERYTHING), tests=st.lists(EVERYTHING),
+    writes=st.booleans(), changed=st.booleans(), unchanged=EVERYTHING,
 )  # fmt: skip
 def test_what_counts_as_a_result_has_everything(
     outcome: str, summary: str, evidence: list[str], tests: list[str], writes: bool, changed: bool, unchanged: str
