@@ -1,8 +1,11 @@
 """`rook progress | ask | done | fail` inside a worker and outside of one, `rook answer`, `rook questions`."""
 
 import json
+import re
+import shlex
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +150,20 @@ def test_what_a_worker_wrote_steers_no_terminal(rook: Terminal, text: str) -> No
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     if "[" in text and "\x1b" not in text:
         assert text in rook.ok("questions", "show", question["id"])
+
+
+def test_every_command_of_the_document_runs(rook: Terminal) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+    found = re.findall(r"^\$ rook (.*)$", page, re.M)
+    commands = sorted((shlex.split(line) for line in found), key=lambda words: words[0] == "done")
+    assert [words[0] for words in commands] == ["progress", "ask", "questions", "answer", "answer", "done"]
+    tree = as_worker(rook)
+    (Path(tree) / "parser.py").write_text("x\n")
+    for words in commands:
+        if words[0] == "answer":
+            (question,) = rook.json("questions")["questions"]
+            rook.ok("--as", "architect", *(question["id"] if word == "Q-ID" else word for word in words))
+            rook.ok("ask", "And which place?")
+        else:
+            rook.ok(*words)
+    assert rook.json("task", "show", "task-0001")["status"] == "completed"
