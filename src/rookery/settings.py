@@ -96,6 +96,8 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("worker.waiting_s", 1800, 1, YEAR_S, "A question that waits for so long is warned of."),
     _seconds("worker.grace_s", 30, 0, 3600, "A worker that is told to stop has so long to wrap up."),
     _seconds("worker.term_s", 5, 0, 3600, "Then it is sent SIGTERM, and after this SIGKILL."),
+    Setting("worker.environment", "list", [], "", "Variables of yours that workers are given too, by name: keys that "
+            "their programs need.", personal=True),
     _choice("routing", "off", "off warn enforce", "What [routes] mean: nothing, a warning, or a refusal."),
     _switch("maildrop.on", True, "Messages that are written as files to .rook/msgs of the workspace are taken in."),
     _list("maildrop.folders", [], "More such folders, for example .ai/tx/msgs; outside the workspace only in your own "

@@ -69,13 +69,13 @@ def branch_of(where: str) -> str:
 # -- worktrees -------------------------------------------------------------------------------------------------------
 
 
-def add_worktree(root: str, path: str, commit: str) -> None:
+def add_worktree(root: str, path: str, commit: str, environ: Mapping[str, str] | None = None) -> None:
     """A detached worktree at that commit; one that is there already at this path is left as it is."""
     if os.path.lexists(os.path.join(path, ".git")):
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     told(root, "worktree", "prune")  # one that was removed by hand still counts otherwise
-    told(root, "worktree", "add", "--quiet", "--detach", path, commit)
+    told(root, "worktree", "add", "--quiet", "--detach", path, commit, environ=environ)
 
 
 def remove_worktree(root: str, path: str) -> None:

@@ -53,6 +53,7 @@ def due(tx: Tx) -> dict[str, Any]:
         "begin": _that_fit(tx, ready),
         "watch": [_watched(tx, row) for row in rows if row["state"] != State.QUEUED],
         "next_ms": min(later, default=None),
+        "terms": {name: tx.settings.ms(f"worker.{name}_s") for name in ("heartbeat", "grace", "term")},
     }
 
 
@@ -84,7 +85,7 @@ def _watched(tx: Tx, row: Row) -> dict[str, Any]:
         "phase": row["phase"], "host": row["host"], "backend": row["backend"], "pid": row["pid"],
         "started": row["started"], "boot": row["boot"], "terminal": json.loads(row["terminal"]),
         "tree": row["tree"], "root": row["root"], "task": row["task"], "transcript": row["transcript"],
-        "mine": row["owned_to"] <= tx.now or _is_gone(tx, row["owner"]), "age_ms": tx.now - (row["run_at"] or tx.now),
+        "owner": row["owner"], "mine": row["owned_to"] <= tx.now or _is_gone(tx, row["owner"]), "age_ms": tx.now - (row["run_at"] or tx.now),
         "max_ms": round(1000 * (profile.get("max_duration_s") or 0)), "nudged": bool(row["nudged"]),
     }  # fmt: skip
 
@@ -168,14 +169,23 @@ def started(
     where = tx.caller._replace(process=(pid, since), cwd=tree or row["root"], host=tx.world.host, boot=tx.world.boot)
     facts = {"program": row["host"], "model": row["model"], "spec": "", "branch": branch,
              "coordination": tx.settings["worker.coordination"]}  # fmt: skip
-    arrival = mesh.Arrival.RETURN if agent["session"] else mesh.Arrival.FRESH
-    session = meshing.new_session(tx, agent, facts, arrival, row["kind"], False, where)[0]
+    session = _joined_before(tx, agent, run)
+    if not session:
+        arrival = mesh.Arrival.RETURN if agent["session"] else mesh.Arrival.FRESH
+        session = meshing.new_session(tx, agent, facts, arrival, row["kind"], False, where)[0]
     endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
     tx.run("worker_runs", id=id, run=run, tree=tree, base=base)
     tx.run("run_started", id=run, pid=pid, started=since, terminal=json.dumps(terminal or {}), session=session,
            model=row["model"])  # fmt: skip
     tx.event("worker.started", row["name"], target=row["name"], ref=id, run=run, task=row["task"], pid=pid)
     return {"id": id, "fenced": False, "lease": claim_for(tx, row)}
+
+
+def _joined_before(tx: Tx, agent: Row, run: str) -> str:
+    """The session in which its program's own hooks were faster than whoever writes down that it was started."""
+    found = tx.one("run", id=run)
+    joined = found is not None and agent["session"] is not None and agent["joined_at"] >= found["created_at"]
+    return agent["session"] if joined and meshing.is_live_row(tx, agent) else ""
 
 
 def claim_for(tx: Tx, row: Row) -> dict[str, Any] | None:

@@ -3,7 +3,11 @@
 from collections.abc import Callable
 
 POINTS = ("after_lock", "before_commit", "after_commit", "before_ring")
-BEYOND = ("handed_over",)  # outside of any transaction
+BEYOND = (  # outside of any transaction
+    "handed_over",
+    "worker_begun", "worker_prepared", "worker_launched", "worker_told",
+    "worker_noticed", "worker_emptied", "worker_harvested", "worker_closed", "worker_over",
+)  # fmt: skip
 
 _armed: dict[str, Callable[[], None]] = {}
 

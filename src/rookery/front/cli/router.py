@@ -166,6 +166,13 @@ COMMANDS = (
     Command("slot give", "guard"),
     Command("slot list", "guard"),
     Command("slot set", "guard"),
+    Command("spawn", "workers"),
+    Command("workers", "workers"),
+    Command("worker show", "workers"),
+    Command("tell", "workers"),
+    Command("stop", "workers"),
+    Command("respawn", "workers"),
+    Command("delete", "workers"),
     Command("artifacts", "docket"),
     Command("artifacts add", "docket", "sharing.add", optional=("content",),
             extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
@@ -195,6 +202,7 @@ COMMANDS = (
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Files and slots",
+          "workers": "Workers",
           "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 

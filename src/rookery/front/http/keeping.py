@@ -16,6 +16,7 @@ from rookery.hosts import known, screens
 from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
 from rookery.keeper.monitor import Monitor
+from rookery.keeper.supervisor import Ground, Supervisor
 from rookery.runtime import places, posting, process, ptys, tmux
 from rookery.store import faults
 
@@ -54,6 +55,30 @@ class Watching(Verbs):
 
 def monitor(daemon: Daemon) -> Monitor:
     return Monitor(Watching(daemon), every_s=daemon.house.settings["monitor.every_s"])
+
+
+class Supervising(Verbs):
+    """The same verbs, for teams with a worker on this machine; our own is always listened for."""
+
+    def __init__(self, daemon: Daemon, me: process.Process | None) -> None:
+        super().__init__(daemon)
+        self._caller = self._caller._replace(open_addresses=True, process=(me.pid, me.started) if me else None)
+
+    async def teams(self) -> list[str]:
+        own = self._daemon.team
+        found = [] if self._daemon.only_team else (await self.call(own, "worker.teams", {}))["teams"]
+        return list(dict.fromkeys([own, *found]))
+
+
+def supervisor(daemon: Daemon) -> Supervisor:
+    house = daemon.house
+    me = process.identify(os.getpid())
+    ground = Ground(
+        house.places.home, house.environ, tuple(house.settings["worker.environment"]),
+        owner=f"{house.host}:{me.pid}:{me.started}" if me else house.host, boot=house.boot,
+        store=house.places.store if house.environ.get("ROOK_STORE") else "",
+    )  # fmt: skip
+    return Supervisor(Supervising(daemon, me), house.bell, ground, poll_s=daemon.poll_s, reached=faults.reach)
 
 
 def courier(daemon: Daemon) -> Courier:

@@ -124,6 +124,7 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         asyncio.create_task(_sweep(daemon)),
         asyncio.create_task(keeping.courier(daemon).run()),
         asyncio.create_task(keeping.monitor(daemon).run()),
+        asyncio.create_task(keeping.supervisor(daemon).run()),
     ]
     maildrop = _maildrop(daemon)
     try:

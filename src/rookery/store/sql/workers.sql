@@ -91,6 +91,10 @@ VALUES (:team, :id, :worker, :n, :token, :boot, :machine, :now, :at);
 -- One run.
 SELECT * FROM runs WHERE team = :team AND id = :id;
 
+-- name: open_run_of
+-- The run that this session is of, while it lasts.
+SELECT id, worker FROM runs WHERE team = :team AND session = :session AND session <> '' AND ended_at IS NULL LIMIT 1;
+
 -- name: runs_of_worker
 -- Its runs, the newest first.
 SELECT * FROM runs WHERE team = :team AND worker = :worker ORDER BY n DESC LIMIT :limit;

@@ -85,6 +85,7 @@ CREATE TABLE runs (                           -- one start of a worker's program
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX runs_worker ON runs (team, worker, n);
 CREATE INDEX runs_open ON runs (machine, boot) WHERE ended_at IS NULL;
+CREATE INDEX runs_session ON runs (team, session) WHERE session <> '';
 
 CREATE TABLE questions (                      -- what a worker asked, and the answer that is bound to it
   team       INTEGER NOT NULL,
@@ -207,6 +208,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('runs', 'runs', '200000 20000 1'),
   ('runs', 'runs_worker', '200000 20000 2 1'),
   ('runs', 'runs_open', '1000 500 100'),
+  ('runs', 'runs_session', '200000 20000 1'),
   ('questions', 'questions', '100000 10000 1'),
   ('questions', 'questions_worker', '100000 10000 2 1'),
   ('questions', 'questions_open', '1000 100 1'),
