@@ -52,6 +52,7 @@ class Wish(StrEnum):
     STOP = "stop"  # asked, then ended
     KILL = "kill"  # ended at once
     RESPAWN = "respawn"  # stopped, then started anew
+    DELETE = "delete"  # of one that is over: its files go, then it does
 
 
 class Ending(StrEnum):

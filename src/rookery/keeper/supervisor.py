@@ -31,7 +31,7 @@ from .courier import Reached, Verbs
 
 TEAMS_EVERY_S = 1.0
 THREADS = 16
-DRAIN_S = 10.0  # beside the grace that every worker has
+DRAIN_LOOK_S = 0.1
 log = logging.getLogger("rookery.supervisor")
 
 Watched = Mapping[str, Any]
@@ -63,7 +63,7 @@ class Supervisor:
         self._ears: dict[str, bells.Ears] = {}
         self._eyes: dict[str, int] = {}  # descriptors that tell when a run's process is over
         self._beaten: dict[str, float] = {}
-        self._drained: set[str] | None = None  # once it is to end with its workers: teams that were told
+        self._drained = False  # once it is to end with its workers
 
     async def run(self) -> None:
         """Until it is cancelled. Whatever is under way then is found again by whoever comes next."""
@@ -103,13 +103,37 @@ class Supervisor:
                     log.warning("workers of %s: %s", team, error.message)
                 await ears.wait(wait_s)
 
+    # -- going down with its workers ---------------------------------------------------------------------------------
+
+    async def drain(self) -> int:
+        """Nothing is begun any more, and all workers are stopped, in parallel, each with the time it is given. How many
+        are left: whoever does not end in time is found again by the next supervisor."""
+        self._drained = True
+        left = 0
+        for team in await self._verbs.teams():
+            told = await self._verbs.call(team, "worker.down", {})
+            left += len(told["stopping"])
+        log.info("workers that are stopped: %d", left)
+        while left := await self._still_there():
+            await asyncio.sleep(DRAIN_LOOK_S)
+        return left
+
+    async def _still_there(self) -> int:
+        left = 0
+        for team in await self._verbs.teams():
+            found = await self._verbs.call(team, "worker.due", {})
+            left += len(found["watch"])
+            if found["watch"] and team in self._ears:
+                self._ears[team].rang()
+        return left
+
     # -- one look ------------------------------------------------------------------------------------------------------
 
     async def _look(self, team: str) -> float:
         """What is to be done now is begun; how long until there may be more, if nobody rings."""
         self._starter.reap()
         found = await self._verbs.call(team, "worker.due", {})
-        for id in found["begin"] if self._drained is None else ():
+        for id in () if self._drained else found["begin"]:
             self._do(team, id, lambda id=id: self._begin(team, id))
         waits = [self._poll_s * 1000, *filter(None, [found["next_ms"]])]
         waits += [self._watch(team, each, found["terms"]) for each in found["watch"]]

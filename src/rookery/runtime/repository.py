@@ -90,6 +90,21 @@ def is_clean(tree: str) -> bool:
     return not told(tree, "status", "--porcelain", "--untracked-files=normal")
 
 
+def held_back(tree: str) -> str:
+    """What a worktree holds that is nowhere else; "" if it can go. A commit counts as kept that any branch, tag or
+    other name of the repository has."""
+    if not is_clean(tree):
+        return "changes that are not committed"
+    head = commit_of(tree)
+    named = told(tree, "for-each-ref", "--count=1", "--format=%(refname)", f"--contains={head}")
+    return "" if named else f"commits that no branch has ({head[:12]})"
+
+
+def main_tree(tree: str) -> str:
+    """The repository that a worktree is one of."""
+    return told(tree, "rev-parse", "--path-format=absolute", "--git-common-dir")
+
+
 def contains(root: str, commit: str, branch: str) -> bool:
     """Has that branch this commit?"""
     return git(root, "merge-base", "--is-ancestor", commit, branch).code == 0

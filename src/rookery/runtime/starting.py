@@ -17,10 +17,10 @@ from typing import IO, Any
 from rookery.core.errors import BadInput, Refused, RookError
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
-from rookery.runtime import files, ourtmux, places, process, ptys, runs, tmux
+from rookery.runtime import files, ourtmux, places, process, ptys, repository, runs, tmux
 from rookery.runtime.process import Process
 
-# Signals that are meant for the program do not end the one that waits for it. `set -C`: a file is made once.
+# Signals that are meant for the program do not end the one that waits for it; a terminal that is closed does. `set -C`: a file is made once.
 SCRIPT = """\
 line=$$
 read -r line 2>/dev/null <"/proc/$$/stat"
@@ -29,7 +29,7 @@ printf '%s\\n' "$line" 2>/dev/null >"$1" || exit 125
 set +C
 exit=$2
 shift 2
-trap : INT QUIT TERM HUP
+trap : INT QUIT TERM
 "$@"
 code=$?
 printf '%s\\n' "$code" >"$exit"
@@ -229,7 +229,7 @@ def harvest(where: Place, terminal: Mapping[str, str]) -> str:
 
 def _lines(where: Place, terminal: Mapping[str, str]) -> list[str]:
     with suppress(RookError):
-        if terminal.get("kind") == tmux.KIND:
+        if terminal.get("kind") == tmux.KIND and tmux.is_there(terminal):
             lines = tmux.Pane(terminal).last_lines(TAIL_LINES)
             if lines and lines[-1].startswith(DEAD_PANE):
                 lines.pop()
@@ -262,3 +262,43 @@ def close(home: str, where: Place, terminal: Mapping[str, str]) -> None:
             ourtmux.end(home, terminal)
         elif terminal.get("kind") == ptys.KIND:
             ptys.ended(terminal)
+
+
+# -- long after ------------------------------------------------------------------------------------------------------
+
+
+def teams_with_folders(home: str) -> list[str]:
+    """Teams of which a worker has left something here."""
+    return [name for name in _names(os.path.join(home, "teams")) if folders_in(home, name)]
+
+
+def folders_in(home: str, team: str) -> list[str]:
+    """The workers of a team that have a folder here."""
+    return _names(os.path.join(home, "teams", team, "workers"))
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(each.name for each in os.scandir(folder) if each.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def put_away(home: str, team: str, worker: str) -> str:
+    """Remove a worker's folder, with its worktree if everything in it is somewhere else too; otherwise what is not."""
+    import shutil
+
+    folder = folder_of(home, team, worker)
+    tree = os.path.join(folder, "workspace")
+    if os.path.lexists(os.path.join(tree, ".git")):
+        try:
+            held = repository.held_back(tree)
+            if held:
+                return held
+            repository.remove_worktree(repository.main_tree(tree), tree)
+        except RookError as error:
+            return f"a worktree that git can not read: {error.message}"
+    elif _names(tree) or os.path.isfile(tree):
+        return "a workspace that is no worktree"
+    shutil.rmtree(folder, ignore_errors=True)
+    return "" if not os.path.exists(folder) else "files that can not be removed"

@@ -198,6 +198,11 @@ TABLE: tuple[Verb, ...] = (
     Verb("worker.beat", "supervising.beat", "Workers were seen running", by_token=False),
     Verb("worker.stopping", "supervising.stopping", "A worker is being stopped", by_token=False),
     Verb("worker.ended", "supervising.ended", "The program of a worker is over", by_token=False),
+    Verb("worker.down", "supervising.down", "All workers of this machine are to stop", by_token=False),
+    Verb("worker.left", "supervising.left", "What of old workers may be put away", writes=False, by_token=False),
+    Verb("worker.evict", "supervising.evict", "Workers that are over leave the list", by_token=False),
+    Verb("worker.forget", "supervising.forget", "The files of an old worker are gone", by_token=False),
+    Verb("worker.keep", "supervising.keep", "The worktree of an old worker stays, and why", by_token=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),

@@ -48,7 +48,9 @@ COMMANDS = (
         WORKSPACE,
         Extra(("--token",), "the bearer token; a new one when left out", metavar="TOKEN"),
     )),
-    Command("down", "start", "daemon.down", "Stop the daemon", (WORKSPACE,)),
+    Command("down", "start", "daemon.down", "Stop the daemon, and the workers it started", (
+        WORKSPACE, Extra(("--keep-workers",), "leave the workers running; the next daemon goes on with them"),
+    )),
     Command("mcp", "start", "special.serve_mcp", "Serve a model's tools on standard input and output (MCP)"),
     Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
             (Extra(("--keep",), "keep the demo's home to look around in"),)),

@@ -17,6 +17,7 @@ from rookery.keeper import calling, letters, proof, reaching, terminals
 from rookery.keeper.courier import Courier, Hand
 from rookery.keeper.monitor import Monitor
 from rookery.keeper.supervisor import Ground, Supervisor
+from rookery.keeper.tidying import Tidier
 from rookery.runtime import places, posting, process, ptys, tmux
 from rookery.store import faults
 
@@ -79,6 +80,12 @@ def supervisor(daemon: Daemon) -> Supervisor:
         store=house.places.store if house.environ.get("ROOK_STORE") else "",
     )  # fmt: skip
     return Supervisor(Supervising(daemon, me), house.bell, ground, poll_s=daemon.poll_s, reached=faults.reach)
+
+
+def tidier(daemon: Daemon) -> Tidier:
+    serves = daemon.team.__eq__ if daemon.only_team else lambda _team: True
+    verbs = Supervising(daemon, process.identify(os.getpid()))
+    return Tidier(verbs, daemon.house.places.home, serves, every_s=daemon.house.settings["worker.tidy_s"])
 
 
 def courier(daemon: Daemon) -> Courier:
