@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rookery.client.handles import Team
     from rookery.client.port import Client
     from rookery.client.queued import QueuedClient
-    from rookery.core.ports import Clock, Machine, Shelf
+    from rookery.core.ports import Clock, Machine, Shelf, Workspaces
     from rookery.service.tx import WritePolicy
     from rookery.store.port import Store
     from rookery.wake.port import Bell
@@ -101,6 +101,12 @@ class House:
 
         places.prepare_home(self.places.home)
         return shelf.Shelf(self.places.home, self.places.artifacts)
+
+    @property
+    def workspaces(self) -> "Workspaces":
+        from rookery.runtime import changesets
+
+        return changesets.Worktrees()
 
     @property
     def machine(self) -> "Machine":

@@ -19,8 +19,20 @@ PREFIX = "ROOK_"
 RESERVED = frozenset(
     PREFIX + name
     for name in (
-        "HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "TERMINAL", "FAULT", "NO_SKIPS",
-        "WORKER", "RUN", "TASK", "BRIEF",  # what a worker is told
+        "HOME",
+        "TEAM",
+        "AGENT",
+        "STORE",
+        "URL",
+        "TOKEN",
+        "TOKEN_FILE",
+        "TERMINAL",
+        "FAULT",
+        "NO_SKIPS",
+        "WORKER",
+        "RUN",
+        "TASK",
+        "BRIEF",  # what a worker is told
     )  # fmt: skip
 )
 _TRUE = ("true", "1", "yes", "on")

@@ -14,7 +14,7 @@ STATEMENTS = queries.load("sqlite")
 # Statements that are about the whole team, by their purpose: statistics, upkeep, lists of agents.
 WHOLE_TEAM = {
     "agent_names", "agent_roles", "agents_expected", "agents_that_used", "busiest_senders", "candidates_for_role",
-    "all_dead_letters", "counted_dead", "dead_letters", "count_mail",
+    "all_dead_letters", "changes", "counted_dead", "landings", "plan_lands", "dead_letters", "count_mail",
     "hosts_heard", "reachable", "store_teams", "store_teams_with", "sweep_attempts",
     "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "silent_sessions",
     "retrying", "spec_claims", "store_teams_watched", "stuck_candidates", "vitals_shown", "watched",

@@ -257,7 +257,7 @@ def test_a_session_that_ended_is_resumed_for_its_mail_where_that_is_wanted(crew:
     command = ["sh", "-c", script, sys.executable, str(crew.base / "await.py")]
     seen = {"REQUESTS": str(wren.stage.folder / "requests.jsonl"), "LAST": "Second."}
     for wanted in ("false", "true"):
-        seen |= {"ROOK_DELIVERY_RESUME": wanted, "PATIENCE": "4" if wanted == "false" else "100"}
+        seen |= {"ROOK_DELIVERY_RESUME": wanted, "PATIENCE": "4" if wanted == "false" else "300"}
         run = wren.stage.start(command, moves, {**wren.environ, **seen})
         assert run.code == (0 if wanted == "true" else 7), run.stdout + run.stderr
         assert [way.partition(":")[0] for way in handed(crew, "Dawn")] == (["hook"] if wanted == "true" else [])

@@ -100,7 +100,9 @@ def test_a_restarted_daemon_finds_its_workers_as_they_are(here: Site) -> None:
 def test_children_of_a_worker_end_with_it_wherever_they_went(here: Site) -> None:
     """One in a session of its own, and one that nothing says whose it is but the session it stands in."""
     bare = """env -i sh -c 'echo $$ >"$1"; exec sleep 1001' sh "{folder}/bare" &"""
-    here.program("program", more=f'setsid sleep 1000 & echo $! >"{{folder}}/apart"; ({bare})'.format(folder=here.folder))
+    here.program(
+        "program", more=f'setsid sleep 1000 & echo $! >"{{folder}}/apart"; ({bare})'.format(folder=here.folder)
+    )
     with here.up():
         here.spawn()
         here.begun()

@@ -25,6 +25,13 @@ def ask(path: str, statement: str, **params: Any) -> list[tuple[Any, ...]]:
 
 
 @contextmanager
+def writing(path: str) -> Generator[apsw.Connection]:
+    """Rows put there by hand, whole or not at all."""
+    with closing(look(path)) as connection, connection:
+        yield connection
+
+
+@contextmanager
 def locked(path: str) -> Generator[None]:
     """Somebody writes for as long as this lasts."""
     connection = apsw.Connection(path)

@@ -11,6 +11,7 @@ from rookery import config
 from rookery.client.local import LocalClient
 from rookery.core.caller import Caller
 from rookery.core.errors import RookError
+from rookery.runtime.changesets import Worktrees
 from rookery.runtime.shelf import Shelf
 from rookery.service.tx import WritePolicy
 from rookery.store.sqlite import SqliteStore
@@ -56,6 +57,10 @@ class Stage:
     @property
     def shelf(self) -> Shelf:
         return Shelf(os.path.dirname(self.store.location), ("teams", self.team, "artifacts"))
+
+    @property
+    def workspaces(self) -> Worktrees:
+        return Worktrees()
 
     @property
     def boot(self) -> str:

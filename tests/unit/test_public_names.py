@@ -32,6 +32,8 @@ VERBS = words("""
     task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
     plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
     thread.search thread.link artifacts artifacts.add artifacts.show
+    changes changes.show land.list land.add land.retry land.undo land.drop
+    land.teams land.due land.take land.keep land.checked land.moving land.waits land.again land.done land.failed
     reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
     hold.look hold.take hold.renew
     turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.phase turn.wait
@@ -41,6 +43,7 @@ VERBS = words("""
     delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
     wake dead dead.show dead.resend dead.drop
     spawn workers worker.show tell stop respawn delete
+    crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
     worker.teams worker.due worker.begin worker.started worker.beat worker.stopping worker.ended
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
@@ -49,11 +52,13 @@ VERBS = words("""
 
 READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
-    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show reservations can-write slot.list
+    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show
+    changes changes.show land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show
-    workers worker.show worker.teams worker.due team.list team.show token.list budget notices feed events health stats
+    workers worker.show crew.list crew.status crew.teams crew.due worker.teams worker.due
+    team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)
 

@@ -35,17 +35,21 @@ SESSIONS = (
     "session.attached",
 )  # fmt: skip
 
+# Finished work on its way to the branch.
+LANDING = ("land.queued", "land.started", "land.landed", "land.failed", "land.undone", "land.dropped", "land.waits",
+           "land.undo-asked", "land.not-undone")  # fmt: skip
+
 # Workers, from the request to the end of the last run.
 WORKERS = (
     "worker.spawned", "worker.started", "worker.stop", "worker.lost", "worker.ended", "worker.respawn",
-    "worker.deleted",
+    "worker.deleted", "crew.start", "crew.scale", "crew.stopping", "crew.finished", "crew.stopped", "crew.failed",
 )  # fmt: skip
 
 # Mail that nobody is woken for any more.
 DELIVERY = ("mail.dead",)
 
 FEED = (*MESH, *DEVELOPMENT, *TASKS, *PLANNING, *STATUS)
-CREW = (*TASKS, *TASKS_MORE, *PLANNING)
+CREW = (*TASKS, *TASKS_MORE, *PLANNING, *LANDING)
 
 # Told to programs that follow the ledger, too fine for the feed.
 LEDGER = (
@@ -53,13 +57,13 @@ LEDGER = (
     "mail.expired", "mail.rerouted", "mail.seen", "mail.announced", "mail.resent", "mail.dropped", "delivery.opened",
     "delivery.closed", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
     "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
-    "token.revoked", "artifact", "worker.starting",
+    "token.revoked", "artifact", "worker.starting", "change",
 )  # fmt: skip
 
 
 def shown(*, crew_events: bool) -> tuple[str, ...]:
     """The types a feed shows."""
-    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM, *SESSIONS, *DELIVERY, *WORKERS)
+    known = (*FEED, *TASKS_MORE, *GUARD_MORE, *TEAM, *SESSIONS, *DELIVERY, *WORKERS, *LANDING)
     return known if crew_events else tuple(word for word in known if word not in CREW)
 
 

@@ -17,6 +17,7 @@ from rookery.core.text import quoted
 SYSTEM = "system"
 PERSON = "user"
 RESERVED = (SYSTEM, PERSON)
+CREWS = "*crews"  # whom the bell rings when a step of a crew may be due: no agent can have that name
 
 NAME_LIMIT = 50
 NAME_CHARS = (

@@ -60,6 +60,44 @@ class Shelf(Protocol):
     def remove(self, file: str) -> None: ...
 
 
+class ChangeSet(NamedTuple):
+    """What a worktree holds besides the branch it is to land on: its own changes, committed."""
+
+    base: str  # where it parted from that branch
+    head: str
+    branch: str  # that branch, "" if none is known
+    files: list[dict[str, Any]]  # {path, added, removed, status}, with `from` of a rename and `binary` besides
+    paths: int  # how many there are; `files` are the first of them
+    added: int
+    removed: int
+    patch: bytes | None  # None: it is larger than was asked for
+
+
+class Workspaces(Protocol):
+    """Working copies of a version control system. Never used inside a transaction."""
+
+    def capture(
+        self,
+        tree: str,
+        base: str,
+        author: str,
+        message: str,
+        *,
+        root: str = "",
+        branch: str = "",
+        keep: str = "",
+        limit: int = 0,
+    ) -> ChangeSet:
+        """Commit what is not committed there, as the author; what it has of its own since it parted from the branch
+        (left out: the one that is checked out in the root). With `keep`, a ref under that name holds on to its head."""
+        ...
+
+    def reclaimable(self, tree: str, root: str, branch: str, captured: str) -> str:
+        """Why a worktree may not be removed; "" if nothing would be lost: all is committed, and the branch has it or
+        it is the commit that was captured."""
+        ...
+
+
 class Machine(Protocol):
     """What surrounds the ledger. Never looked at inside a transaction."""
 

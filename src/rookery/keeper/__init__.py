@@ -1,4 +1,4 @@
-"""The keeper: what a resident process does on its own. It delivers mail and watches over sessions.
+"""The keeper: what a resident process does on its own. It delivers mail, watches over sessions, lands work.
 
 May touch: the ledger through verbs of the client's port, the machine through `runtime`, agent programs through `hosts`.
 It decides nothing that a verb or `core` could: it looks, asks `core` what that means, acts, and has a verb write down
@@ -7,6 +7,8 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
     courier     the mail that waits, taken to whoever it is for, by the best way there is
     reaching    the agent program itself called: a message queued, a turn begun in a session that was
     monitor     sessions that died, are blocked, stuck or stalled, noticed and told
+    crews       a step of each crew whenever one may be due
+    lander      finished work, merged, checked and taken to its branch
     terminals   the hand that types, and typing: when and only when that is safe
     calling     commands, webhooks and notifications that the user set up
     letters     long messages as files                 proof   what shows that mail was seen

@@ -8,6 +8,9 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     vitals      what all processes take, each with what is below it
     git         branch and top of a repository, read from its files
     repository  git run: worktrees made and taken away, commits looked up
+    changesets  what a worker's worktree holds of its own, committed and held on to by a ref
+    merging     a commit joined to a branch, and the branch moved from where it stood
+    checking    a check run on a merged tree, and ended with all that it started
     folders     the members of a group, and lenses, from folders of Markdown files
     dropbox     a folder into which others put files: what lies there, what is whole, moved aside
     inotify     the kernel's word that something happened in a folder

@@ -56,7 +56,9 @@ def new_window(
     # In one step with its beginning: what ends at once would be gone before it could be marked.
     marked = [";", "set-option", "-p", MARK, mark, ";", "set-option", "-w", "remain-on-exit", "on"] if mark else []
     # One word alone would be given to a shell; `env` takes it as it is.
-    said = tmux.run(socket, ["-f", os.devnull, *kind, *given, "--", "env", *map(tmux.word, argv), *marked], environ=kept)
+    said = tmux.run(
+        socket, ["-f", os.devnull, *kind, *given, "--", "env", *map(tmux.word, argv), *marked], environ=kept
+    )
     numbers = said.out.split()
     if said.code or len(numbers) != 3:
         raise Refused(f"No terminal could be opened: {said.err.strip()}.", "Is tmux installed?", code="NO_TERMINAL")

@@ -9,7 +9,14 @@ from rookery.core.record import NamedTuple
 from rookery.core.text import plain
 
 LIMIT_S = 60.0
+NOWHERE = "rookery.invalid"
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME")
+
+
+# Nobody's hook decides here, nobody's key signs, and what a person set up for themselves moves no branch of theirs.
+QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "-c", "core.fsmonitor=false",
+         "-c", "gc.auto=0", "-c", "rebase.updateRefs=false", "-c", "rebase.autoStash=false",
+         "-c", "rebase.autoSquash=false", "-c", "merge.verifySignatures=false")  # fmt: skip
 
 
 class Said(NamedTuple):
@@ -22,12 +29,10 @@ def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | N
     """Run in a folder, whatever GIT_ variables say elsewhere. Nothing is asked of a person; no editor opens."""
     import subprocess
 
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
     try:
         done = subprocess.run(
-            ["git", "-C", where, *words], input=stdin.encode(), capture_output=True, timeout=LIMIT_S, check=False,
-            env={**kept, **quiet, **(environ or {})},
+            ["git", "-C", where, *QUIET, *words], input=stdin.encode(), capture_output=True, timeout=LIMIT_S,
+            check=False, env=surroundings(environ),
         )  # fmt: skip
     except FileNotFoundError:
         raise Refused("git is not installed.", "Install it, or spawn with --no-worktree.", code="NO_GIT") from None
@@ -36,6 +41,19 @@ def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | N
             f"git {words[0]} took longer than {LIMIT_S:.0f} s.", "Is a disk busy?", code="GIT_FAILED"
         ) from None
     return Said(done.returncode, _text(done.stdout), _text(done.stderr))
+
+
+def surroundings(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+    return {**kept, **quiet, **(more or {})}
+
+
+def identity(name: str) -> dict[str, str]:
+    """Whoever made a commit: by an address that leads nowhere."""
+    address = f"{name.replace('/', '.')}@{NOWHERE}"
+    who = {"NAME": name, "EMAIL": address}
+    return {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in who.items()}
 
 
 def _text(data: bytes) -> str:
@@ -66,6 +84,21 @@ def branch_of(where: str) -> str:
     return said.out.strip() if said.code == 0 else ""
 
 
+def has_commit(where: str, commit: str) -> bool:
+    return git(where, "cat-file", "-e", f"{commit}^{{commit}}").code == 0
+
+
+def tip_of(where: str, branch: str) -> str:
+    """The commit a branch is at; "" if there is no such branch."""
+    said = git(where, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
+    return said.out.strip() if said.code == 0 else ""
+
+
+def common_folder(where: str) -> str:
+    """What all worktrees of a repository share."""
+    return os.path.realpath(told(where, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+
+
 # -- worktrees -------------------------------------------------------------------------------------------------------
 
 
@@ -85,6 +118,18 @@ def remove_worktree(root: str, path: str) -> None:
     told(root, "worktree", "prune")
 
 
+def checked_out(root: str, branch: str) -> str:
+    """The worktree in which a branch is checked out; "" if in none. One whose folder is gone does not count."""
+    path = ""
+    for line in told(root, "worktree", "list", "--porcelain", "-z").split("\0"):
+        word, _, value = line.partition(" ")
+        if word == "worktree":
+            path = value
+        elif word == "branch" and value == f"refs/heads/{branch}" and os.path.isdir(path):
+            return path
+    return ""
+
+
 def is_clean(tree: str) -> bool:
     """Nothing there that is not committed; ignored files do not count."""
     return not told(tree, "status", "--porcelain", "--untracked-files=normal")
@@ -98,11 +143,6 @@ def held_back(tree: str) -> str:
     head = commit_of(tree)
     named = told(tree, "for-each-ref", "--count=1", "--format=%(refname)", f"--contains={head}")
     return "" if named else f"commits that no branch has ({head[:12]})"
-
-
-def main_tree(tree: str) -> str:
-    """The repository that a worktree is one of."""
-    return told(tree, "rev-parse", "--path-format=absolute", "--git-common-dir")
 
 
 def contains(root: str, commit: str, branch: str) -> bool:

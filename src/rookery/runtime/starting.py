@@ -295,7 +295,7 @@ def put_away(home: str, team: str, worker: str) -> str:
             held = repository.held_back(tree)
             if held:
                 return held
-            repository.remove_worktree(repository.main_tree(tree), tree)
+            repository.remove_worktree(repository.common_folder(tree), tree)
         except RookError as error:
             return f"a worktree that git can not read: {error.message}"
     elif _names(tree) or os.path.isfile(tree):

@@ -10,6 +10,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     post.py     send, broadcast, reply, handoff  mailbox.py   inbox, read, ack, archive, thread, receipts, search
     drops.py    a message written as a file      features.py  lenses, routes; rounds.py: again and again
     delivery.py mail that goes to its reader     ways.py      by which ways, and how they stand
+    crews.py    plans worked off by workers
     dead.py     mail that was given up           chasing.py   mail that got no answer
     workers.py  spawn, stop, respawn, show       supervising.py the same for their keeper: begin, started, ended
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress
@@ -23,6 +24,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     limits.py   asked before a claim or a send   turns.py    an agent's turn, for hooks: offer, step, told, phase
     endpoints.py the ways to an agent            waiters.py  processes beside idle programs
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them
+    changes.py  what workers made                landing.py  the line of what lands; lander.py: for its keeper
     monitor.py  sessions that are not well         rerouting.py mail of one that is gone, to another of its role
     escalation.py, raising.py (its record), feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)
 """

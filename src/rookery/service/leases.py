@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rookery.core import errors, patterns, tasks, text
 from rookery.store.port import Row
 
-from . import artifacts, held, limits, nearby, resources, unlocking
+from . import artifacts, held, landing, limits, nearby, resources, unlocking
 from . import tasks as cards_of
 from .tx import Tx
 from .verbs import Arg
@@ -67,13 +67,13 @@ def _first_free(tx: Tx, me: Row, plan: str, kind: str) -> Row | None:
             task = held.find(tx, row["id"])
             if tx.is_limited() and not limits.is_person(me) and limits.is_spent(tx, task):
                 continue
-            if not any(_is_taken(tx, written, me["id"], taken) for written in json.loads(task["resources"])):
+            if not any(is_taken(tx, written, me["id"], taken) for written in json.loads(task["resources"])):
                 return task
         skip += len(rows)
     return None
 
 
-def _is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
+def is_taken(tx: Tx, written: str, agent: int, known: dict[str, bool]) -> bool:
     if written not in known:
         known[written] = resources.conflict(tx, patterns.parse(written), agent) is not None
     return known[written]
@@ -182,6 +182,7 @@ def done(
             f"Review wanted: {id} {row['title']}",
             f"`rook task review {id} SHIP|NEEDS_WORK|MAJOR_RETHINK`",
         )
+    landing.after_done(tx, id)
     unlocking.after_completion(tx, id)
     tx.beat()
     return cards_of.card(tx, id)

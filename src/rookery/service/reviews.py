@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from rookery.core import errors, tasks, text
 
-from . import held, unlocking
+from . import held, landing, unlocking
 from . import tasks as things
 from .tx import Tx
 from .verbs import Arg
@@ -98,6 +98,7 @@ def _tell(tx: Tx, row: Any, verdict: str, feedback: str, outcome: tasks.ReviewOu
     if author:
         held.tell(tx, [author["name"]], f"{verdict}: {row['id']} {row['title']}", feedback or verdict)
     if verdict == tasks.Verdict.SHIP:
+        landing.after_ship(tx, row["id"])
         unlocking.after_completion(tx, row["id"])
     if outcome.ask_owner:
         held.ask_owner(tx, row, f"{verdict}: {row['id']} {row['title']}", feedback)

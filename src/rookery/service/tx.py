@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from rookery.config import Settings
 from rookery.core import errors, holding, ids, mesh, names, presence, times
 from rookery.core.caller import Caller, Grant
-from rookery.core.ports import Chance, Machine, Prober, Shelf
+from rookery.core.ports import Chance, Machine, Prober, Shelf, Workspaces
 from rookery.store.port import Row, Transaction
 
 # An address that a read was asked about before anything was written to it: its mailbox is empty.
@@ -23,12 +23,13 @@ _NO_TERMS: Row = {"tokens": 0, "cost": 0, "unpriced": 0, "told": 0, "leader": No
 
 _compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: `dumps` makes one per call
 
+_MOVES_CREWS = ("task.", "worker.", "land.", "plan.")
 TASK = "task-"  # how the ids of tasks begin
 
 After = Callable[[Mapping[str, int]], None]
 
 # Bits of the team's row: what a rule has to look up first.
-DEFINED, LIMITED, REACHED = 1, 2, 4
+DEFINED, LIMITED, REACHED, WORKED = 1, 2, 4, 8
 _LIMITS = ("budget.max_tokens", "budget.max_cost", "budget.agent_max_tokens", "budget.agent_max_cost",
            "budget.task_max_tokens", "budget.task_max_cost")  # fmt: skip
 
@@ -67,11 +68,15 @@ class World(Protocol):
     @property
     def shelf(self) -> Shelf: ...
     @property
+    def workspaces(self) -> Workspaces: ...
+    @property
     def machine(self) -> Machine: ...
     @property
     def settings(self) -> Settings: ...
     @property
     def policies(self) -> Sequence[WritePolicy]: ...
+    @property
+    def team(self) -> str: ...
     @property
     def host(self) -> str: ...
     @property
@@ -113,6 +118,8 @@ class Tx:
         reads the log later must come to the same answer.
         """
         seq = seq or self.next_seq()
+        if self.flags & WORKED and kind.startswith(_MOVES_CREWS):
+            self.ring(names.CREWS)
         if ref.startswith(TASK) and "for" not in data:
             data |= self.standing(ref)
         told = _compact(data) if data else "{}"

@@ -56,8 +56,10 @@ def refresh(tx: Tx, id: str) -> None:
 
 
 def finish_plan(tx: Tx, plan: str | None) -> None:
-    """A plan is done when nothing of it is left to do or to judge."""
-    if plan and tx.one("plan_goes_on", plan=plan) is None and tx.run("end_plan", id=plan, status="completed"):
+    """A plan is done when nothing of it is left to do, to judge or to land."""
+    if not plan or tx.one("plan_goes_on", plan=plan) or tx.one("plan_lands", plan=plan):
+        return
+    if tx.run("end_plan", id=plan, status="completed"):
         tx.event("plan.done", "system", ref=plan)
 
 

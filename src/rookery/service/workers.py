@@ -16,7 +16,7 @@ from rookery.store.port import Row
 from . import held, leases, limits, mesh, turns
 from . import tasks as things
 from .mailbox import checked_limit
-from .tx import TASK, Tx
+from .tx import TASK, WORKED, Tx
 from .verbs import Arg
 
 LISTED = 200
@@ -62,23 +62,35 @@ def spawn(
     start: Annotated[str, Arg("the commit to begin at", hidden=True)] = "",
     extra: Annotated[dict[str, Any] | None, Arg("what goes with it", kind="json", hidden=True)] = None,
 ) -> dict[str, Any]:
-    me = tx.me()
+    more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
+    if worktree and no_worktree:
+        raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
+    id = make(
+        tx, tx.me(), assignment, kind=kind, host=host, backend=backend, model=model, name=name, seed=seed, crew=crew,
+        role=role, root=root, start=start, extra=more,
+    )  # fmt: skip
+    tx.beat()
+    return show(tx, id)
+
+
+def make(
+    tx: Tx, me: Row, assignment: str, *, kind: str, host: str = "", backend: str = "", model: str = "", name: str = "",
+    seed: bool = False, crew: str = "", role: str = "", root: str = "", start: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> str:  # fmt: skip
+    """A worker, asked for by this agent; its id."""
     told = text.check_text(assignment, "the assignment").strip()
     if len(told) > ASSIGNMENT_LIMIT:
         raise errors.TooLarge(f"More than {ASSIGNMENT_LIMIT:,} characters.", "Put it in a file and name that.")
     if not told and role != "lobby":
         raise errors.BadInput("What is it for?", "Give a task's id, or say what is to be done.")
-    if worktree and no_worktree:
-        raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
     parent = of_agent(tx, me)
     asked = _settled(tx, me, parent, kind=kind, host=host, backend=backend, model=model, root=root, crew=crew,
                      role=role, seed=seed)  # fmt: skip
     if tx.is_limited():
         limits.allow_spawn(tx, me)
-    more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
-    id = _write(tx, me, told, asked, name, start, more)
-    tx.beat()
-    return show(tx, id)
+    tx.raise_flags(WORKED)
+    return _write(tx, me, told, asked, name, start, extra or {})
 
 
 def _said(**values: Any) -> dict[str, Any]:
@@ -276,7 +288,8 @@ def _mine(tx: Tx, id: str) -> Row:
     """Whoever started it, its parent, the leader and the person decide about a worker."""
     row, me = find(tx, id), tx.me()
     parent = tx.one("worker", id=row["parent"]) if row["parent"] else None
-    if me["id"] in (row["asked_by"], parent["agent"] if parent else 0) or tx.may_steer(me):
+    mine = me["id"] in (row["asked_by"], parent["agent"] if parent else 0)
+    if mine or tx.may_steer(me) or me["name"] == names.SYSTEM:
         return row
     raise errors.NotYours(
         f"{row['id']} was started by another.", "`rook escalate` puts it before the leader.", code="NOT_YOUR_WORKER"
@@ -326,7 +339,8 @@ def end(tx: Tx, row: Row, wish: Wish, why: str) -> None:
     if row["state"] == State.ENDED or row["wish"] in (wish, Wish.KILL):
         return
     tx.run("wish_worker", id=row["id"], wish=wish, why=why)
-    if wish is Wish.STOP and row["report"] not in workers.SETTLED:
+    tx.ring(row["name"])  # whoever only waits for its next task ends by itself
+    if wish is Wish.STOP and row["task"] and row["report"] not in workers.SETTLED:
         grace = tx.settings["worker.grace_s"]
         held.tell(tx, [row["name"]], "Wrap up", WRAP_UP.format(grace=f"{grace:g}") + (f"\n\n{why}" if why else ""),
                   priority="urgent", tags=("steer",))  # fmt: skip

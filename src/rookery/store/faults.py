@@ -7,6 +7,7 @@ BEYOND = (  # outside of any transaction
     "handed_over",
     "worker_begun", "worker_prepared", "worker_launched", "worker_told",
     "worker_noticed", "worker_emptied", "worker_harvested", "worker_closed", "worker_over",
+    "land_taken", "land_merged", "land_checked", "land_written", "land_moved", "land_told",
 )  # fmt: skip
 
 _armed: dict[str, Callable[[], None]] = {}

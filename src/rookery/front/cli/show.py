@@ -43,6 +43,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_delivery
 
         return show_delivery.SHOWS[shown_as]
+    if shown_as.startswith(("land.", "changes")):
+        from . import show_landing
+
+        return show_landing.SHOWS[shown_as]
     if shown_as.startswith("token."):
         from . import show_tokens
 

@@ -130,6 +130,8 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         asyncio.create_task(keeping.monitor(daemon).run()),
         asyncio.create_task(supervisor.run()),
         asyncio.create_task(keeping.tidier(daemon).run()),
+        asyncio.create_task(keeping.crews(daemon).run()),
+        asyncio.create_task(keeping.lander(daemon).run()),
     ]
     maildrop = _maildrop(daemon)
     try:

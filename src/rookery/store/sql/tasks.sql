@@ -35,9 +35,11 @@ SELECT d.dep AS id, t.status, t.review, t.title FROM task_deps d JOIN tasks t ON
 WHERE d.team = :team AND d.task = :task ORDER BY t.n;
 
 -- name: unmet_deps
--- How much it still waits for.
+-- How much it still waits for: also for work that is to land, because it would begin without it.
 SELECT d.dep AS id FROM task_deps d JOIN tasks t ON t.team = d.team AND t.id = d.dep
-WHERE d.team = :team AND d.task = :task AND NOT (t.status = 'completed' AND t.review IN ('', 'SHIP')) ORDER BY t.n;
+WHERE d.team = :team AND d.task = :task AND (NOT (t.status = 'completed' AND t.review IN ('', 'SHIP')) OR EXISTS (
+  SELECT 1 FROM landings l WHERE l.team = t.team AND l.task = t.id AND l.task <> ''
+  AND l.state IN ('queued', 'working'))) ORDER BY t.n;
 
 -- name: dependents_of
 -- Who waits for it.

@@ -119,7 +119,9 @@ CREATE TABLE changes (                        -- a change set: what a worktree h
   epoch      INTEGER NOT NULL DEFAULT 0,      -- of the task's completion
   base       TEXT    NOT NULL,                -- commit ids
   head       TEXT    NOT NULL,
-  files      TEXT    NOT NULL DEFAULT '[]',   -- [{path, added, removed, status}]
+  branch     TEXT    NOT NULL DEFAULT '',     -- the one it is to land on, as far as that was known
+  files      TEXT    NOT NULL DEFAULT '[]',   -- [{path, added, removed, status}]: the first of them
+  paths      INTEGER NOT NULL DEFAULT 0,      -- how many there are
   added      INTEGER NOT NULL DEFAULT 0,
   removed    INTEGER NOT NULL DEFAULT 0,
   checks     TEXT    NOT NULL DEFAULT '[]',   -- what was run on it, and what came of that
@@ -143,14 +145,16 @@ CREATE TABLE landings (                       -- the merge queue
   root       TEXT    NOT NULL,
   branch     TEXT    NOT NULL,                -- the one that moves
   head       TEXT    NOT NULL,                -- what lands: the commit that was judged
-  state      TEXT    NOT NULL,                -- queued, working, landed, failed, undone, dropped
+  state      TEXT    NOT NULL,                -- queued, working, landed, failed, undoing, undone, dropped
   step       TEXT    NOT NULL DEFAULT '',     -- of one that is worked on: merging, checking, moving
   expected   TEXT    NOT NULL DEFAULT '',     -- where the branch stood, and the commit it is to move to:
   result     TEXT    NOT NULL DEFAULT '',     --   written before it moves, so that whoever goes on knows
   undo       TEXT    NOT NULL DEFAULT '',     -- the commit that takes it back
-  reason     TEXT    NOT NULL DEFAULT '',
+  reason     TEXT    NOT NULL DEFAULT '',     -- why it failed, or what it waits for
+  told       TEXT    NOT NULL DEFAULT '',     -- what a person was told of its waiting
   log        TEXT    NOT NULL DEFAULT '',     -- artifact-0001
   tries      INTEGER NOT NULL DEFAULT 0,
+  not_before INTEGER NOT NULL DEFAULT 0,
   owner      TEXT    NOT NULL DEFAULT '',
   owned_to   INTEGER NOT NULL DEFAULT 0,
   asked_by   INTEGER NOT NULL,
@@ -161,8 +165,9 @@ CREATE TABLE landings (                       -- the merge queue
   UNIQUE (team, id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX landings_once ON landings (team, change) WHERE state NOT IN ('undone', 'dropped');
-CREATE INDEX landings_open ON landings (team, n) WHERE state IN ('queued', 'working');
-CREATE INDEX landings_machine ON landings (machine, team) WHERE state IN ('queued', 'working');
+CREATE INDEX landings_open ON landings (team, n) WHERE state IN ('queued', 'working', 'undoing');
+CREATE INDEX landings_machine ON landings (machine, team) WHERE state IN ('queued', 'working', 'undoing');
+CREATE INDEX landings_task ON landings (team, task) WHERE task <> '';
 
 CREATE TABLE crews (                          -- a plan that is worked off
   team       INTEGER NOT NULL,
@@ -220,6 +225,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('landings', 'sqlite_autoindex_landings_2', '100000 10000 1'),
   ('landings', 'landings_once', '100000 10000 1'),
   ('landings', 'landings_open', '1000 100 1'),
+  ('landings', 'landings_task', '100000 10000 1'),
   ('landings', 'landings_machine', '1000 500 100'),
   ('crews', 'crews', '10000 1000 1'),
   ('crews', 'sqlite_autoindex_crews_2', '10000 1000 1'),

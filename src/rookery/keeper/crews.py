@@ -1,0 +1,87 @@
+"""Crews: a step is taken whenever one may be due. What is due, and what is done about it, are the verbs' to say.
+
+A worktree that waited in the lobby is brought to the tip of its branch here, before its worker is given a task.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from rookery.core import errors, names
+from rookery.runtime import repository
+from rookery.wake.port import Bell
+
+from . import bells
+from .courier import Verbs
+
+TEAMS_EVERY_S = 1.0  # how soon a crew in a team that had none is found
+STEPS = 50  # in a row: a step that leads to the next
+log = logging.getLogger("rookery.crews")
+
+
+class Crews:
+    def __init__(self, verbs: Verbs, bell: Bell, *, poll_s: float) -> None:
+        self._verbs = verbs
+        self._bell = bell
+        self._poll_s = poll_s
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        try:
+            while True:
+                with suppress(errors.Unreachable):
+                    await self._look()
+                await asyncio.sleep(TEAMS_EVERY_S)
+        finally:
+            for task in self._running.values():
+                task.cancel()
+            await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    async def _look(self) -> None:
+        wanted = set(await self._verbs.teams())
+        for team in wanted - self._running.keys():
+            self._running[team] = asyncio.create_task(self._follow(team))
+        for team in self._running.keys() - wanted:
+            self._running.pop(team).cancel()
+
+    async def _follow(self, team: str) -> None:
+        with bells.listening(self._bell, team, names.CREWS) as ears:
+            while True:
+                try:
+                    await self.steps(team)
+                except errors.RookError as error:
+                    log.warning("crews of %s: %s", team, error.message)
+                await ears.wait(self._poll_s)
+
+    async def steps(self, team: str) -> None:
+        for _ in range(STEPS):
+            due = (await self._verbs.call(team, "crew.due", {}))["crews"]
+            if not due:
+                return
+            moved = 0
+            for crew in due:
+                told = await self._verbs.call(team, "crew.step", {"id": crew})
+                moved += len(told["done"])
+                if told["done"]:
+                    log.info("%s of %s: %s", crew, team, ", ".join(told["done"]))
+                for given in told["give"]:
+                    await self._give(team, given)
+            if not moved:
+                return
+
+    async def _give(self, team: str, given: Mapping[str, Any]) -> None:
+        try:
+            base = await asyncio.to_thread(_refreshed, given["root"], given["tree"])
+            await self._verbs.call(team, "crew.give", {"id": given["worker"], "task": given["task"], "base": base})
+        except errors.RookError as error:  # its worker is of no use, and another gets the task
+            log.warning("%s of %s: %s", given["worker"], team, error.message)
+            await self._verbs.call(team, "stop", {"id": given["worker"], "reason": error.message[:200]})
+
+
+def _refreshed(root: str, tree: str) -> str:
+    """At the tip of the branch that its work will land on. Nothing there is lost: a worker that waits has none."""
+    tip = repository.commit_of(root, repository.branch_of(root) or "HEAD")
+    repository.told(tree, "checkout", "--quiet", "--detach", tip)
+    return tip

@@ -1,0 +1,167 @@
+"""What a worker's worktree holds of its own: committed, told apart from what others did, and held on to by a ref.
+
+A worker that takes in its branch meanwhile has not made what it took in: a change set is what lies between the point
+where the worktree parted from that branch last, and its head (H38).
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from rookery.core.errors import Refused
+from rookery.core.landing import REFS
+from rookery.core.ports import ChangeSet
+
+from . import repository
+from .repository import git, told
+
+SHOWN = 1_000  # files of a change set that are listed
+_IN_PROGRESS = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+
+
+class Worktrees:
+    """The port made real with git."""
+
+    def capture(
+        self, tree: str, base: str, author: str, message: str, *, root: str = "", branch: str = "", keep: str = "",
+        limit: int = 0,
+    ) -> ChangeSet:  # fmt: skip
+        _refuse_unfinished(tree)
+        _commit_all(tree, author, message)
+        head = repository.commit_of(tree)
+        onto = branch or repository.branch_of(root or tree)
+        start = _parted(tree, base, head, onto)
+        files = list(_files(tree, start, head))
+        if keep and files:
+            told(tree, "update-ref", f"{keep}/{head}", head)
+        return ChangeSet(
+            start, head, onto, files[:SHOWN], len(files), sum(each["added"] for each in files),
+            sum(each["removed"] for each in files), _patch(tree, start, head, limit),
+        )  # fmt: skip
+
+    def reclaimable(self, tree: str, root: str, branch: str, captured: str) -> str:
+        return reclaimable(tree, root, branch, captured)
+
+
+def forget(root: str, keep: str, head: str) -> None:
+    """Nobody needs to hold on to it any more; one that is gone, or is another by now, is let be."""
+    git(root, "update-ref", "-d", f"{keep}/{head}", head)
+
+
+def reclaimable(tree: str, root: str, branch: str, captured: str) -> str:
+    if not os.path.isdir(tree):
+        return ""
+    if not repository.is_clean(tree):
+        return "there is something that is not committed"
+    head = repository.commit_of(tree)
+    if head == captured and any(head == kept for kept in _kept(root)):
+        return ""
+    if branch and repository.tip_of(root, branch) and repository.contains(root, head, f"refs/heads/{branch}"):
+        return ""
+    return f"its commit {head[:12]} is nowhere else"
+
+
+def _kept(root: str) -> list[str]:
+    return told(root, "for-each-ref", "--format=%(objectname)", REFS).split()
+
+
+# -- committing ------------------------------------------------------------------------------------------------------
+
+
+def _refuse_unfinished(tree: str) -> None:
+    unmerged = told(tree, "diff", "--name-only", "--diff-filter=U", "-z").split("\0")[:-1]
+    if unmerged:
+        raise Refused(
+            f"Conflicts are not resolved yet: {', '.join(_shown(path) for path in unmerged[:5])}.",
+            "Resolve them, `git add` them, and report again.", code="UNMERGED",
+        )  # fmt: skip
+    for name in _IN_PROGRESS:
+        place = told(tree, "rev-parse", "--path-format=absolute", "--git-path", name)
+        if os.path.lexists(place):
+            raise Refused(
+                f"git is in the midst of something there ({name}).", "Finish it or abort it, and report again.",
+                code="UNFINISHED",
+            )  # fmt: skip
+
+
+def _commit_all(tree: str, author: str, message: str) -> None:
+    merging = os.path.lexists(told(tree, "rev-parse", "--path-format=absolute", "--git-path", "MERGE_HEAD"))
+    if repository.is_clean(tree) and not merging:
+        return
+    told(tree, "add", "--all")
+    words = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--allow-empty", "--file=-")
+    said = git(tree, *words, stdin=message.strip() or "Work", environ=repository.identity(author))
+    if said.code:
+        raise repository.refusal(words, said)
+
+
+def _parted(tree: str, base: str, head: str, branch: str) -> str:
+    """Where it left the branch last; where that is not known, where it began."""
+    for other in (f"refs/heads/{branch}" if branch else "", base):
+        said = git(tree, "merge-base", other, head) if other else None
+        if said is not None and said.code == 0:
+            return said.out.strip()
+    return base or head
+
+
+# -- what changed ----------------------------------------------------------------------------------------------------
+
+_DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=none")
+
+
+def _files(tree: str, start: str, head: str) -> Iterator[dict[str, Any]]:
+    status = {path: (word, before) for word, before, path in _statuses(tree, start, head)}
+    for added, removed, path in _counts(tree, start, head):
+        word, before = status.get(path, ("M", ""))
+        found: dict[str, Any] = {
+            "path": _shown(path), "added": int(added) if added.isdecimal() else 0,
+            "removed": int(removed) if removed.isdecimal() else 0, "status": word,
+        }  # fmt: skip
+        if before:
+            found["from"] = _shown(before)
+        if added == "-":
+            found["binary"] = True
+        yield found
+
+
+def _counts(tree: str, start: str, head: str) -> Iterator[tuple[str, str, str]]:
+    """`added TAB removed TAB path NUL`, or, of a rename, `added TAB removed TAB NUL from NUL to NUL`."""
+    words = iter(told(tree, *_DIFF, "--numstat", "-z", start, head).split("\0"))
+    for word in words:
+        if not word:
+            continue
+        added, removed, path = word.split("\t", 2)
+        if not path:
+            next(words)
+            path = next(words)
+        yield added, removed, path
+
+
+def _statuses(tree: str, start: str, head: str) -> Iterator[tuple[str, str, str]]:
+    """(letter, from, to): `M NUL path NUL`, or, of a rename, `R100 NUL from NUL to NUL`."""
+    words = iter(told(tree, *_DIFF, "--name-status", "-z", start, head).split("\0"))
+    for word in words:
+        if word:
+            before = next(words) if word[0] in "RC" else ""
+            yield word[0], before, next(words)
+
+
+def _patch(tree: str, start: str, head: str, limit: int) -> bytes | None:
+    """What `git apply` takes; None if it is longer than that. No more than the limit is ever read."""
+    import subprocess
+
+    argv = ["git", "-C", tree, *repository.QUIET, *_DIFF, "--binary", "--full-index", start, head]
+    with subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=repository.surroundings()
+    ) as running:
+        assert running.stdout is not None
+        data = running.stdout.read(limit + 1)
+        if len(data) > limit:
+            running.kill()
+            return None
+    return data
+
+
+def _shown(path: str) -> str:
+    """A name that is no UTF-8, with its bytes spelt out."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
