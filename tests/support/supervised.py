@@ -1,4 +1,4 @@
-"""Workers for tests: a real repository, a real daemon, and programs that say when they began and end when they are told.
+"""Workers for tests: a real repository and daemon, and programs that say when they began and end when they are told.
 
 Nothing of the code under test is asked what runs: processes are counted in /proc, windows by tmux, worktrees by git.
 """

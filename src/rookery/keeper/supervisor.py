@@ -255,7 +255,7 @@ class Supervisor:
         text = orders.brief(order, cwd)
         files.write_atomic(where.of("task.md"), text.encode())
         made = orders.launch(order, text)
-        environ = self._environment(team, order, where) | made.environ
+        environ = self._environment(team, order, where) | dict(made.environ)
         self._reached("worker_prepared")
         return self._starter.start(
             where, order["backend"], made.argv, run=order["run"], cwd=cwd, environ=environ, stdin=made.stdin,

@@ -20,7 +20,8 @@ from rookery.core.text import plain
 from rookery.runtime import files, ourtmux, places, process, ptys, repository, runs, tmux
 from rookery.runtime.process import Process
 
-# Signals that are meant for the program do not end the one that waits for it; a terminal that is closed does. `set -C`: a file is made once.
+# `set -C`: a file is made once. Signals that are meant for the program do not end the one that waits for it; a terminal
+# that is closed does.
 SCRIPT = """\
 line=$$
 read -r line 2>/dev/null <"/proc/$$/stat"
@@ -91,7 +92,7 @@ def prepare(home: str, where: Place) -> None:
 def environment(given: Mapping[str, str], named: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
     """What a program is started with: what every program needs, what the settings name, and what says who it is."""
     wanted = {name for name in given if name in KEPT or name.startswith(KEPT_FAMILIES) or name in named}
-    return {name: given[name] for name in sorted(wanted) if not name.startswith("ROOK_")} | own
+    return {name: given[name] for name in sorted(wanted) if not name.startswith("ROOK_")} | dict(own)
 
 
 # -- starting --------------------------------------------------------------------------------------------------------
@@ -225,6 +226,12 @@ def harvest(where: Place, terminal: Mapping[str, str]) -> str:
     data, _ = files.read_from(kept, 0, TAIL_BYTES)
     files.write_atomic(where.of("pane-tail.txt"), data)
     return data.decode("utf-8", "replace")
+
+
+def harvested(where: Place) -> list[str]:
+    """What was kept of its last lines, if anything was yet."""
+    data, _ = files.read_from(where.of_run("pane-tail.txt"), 0, TAIL_BYTES)
+    return plain(data.decode("utf-8", "replace")).rstrip("\n").split("\n") if data else []
 
 
 def _lines(where: Place, terminal: Mapping[str, str]) -> list[str]:

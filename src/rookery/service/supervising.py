@@ -85,7 +85,8 @@ def _watched(tx: Tx, row: Row) -> dict[str, Any]:
         "phase": row["phase"], "host": row["host"], "backend": row["backend"], "pid": row["pid"],
         "started": row["started"], "boot": row["boot"], "terminal": json.loads(row["terminal"]),
         "tree": row["tree"], "root": row["root"], "task": row["task"], "transcript": row["transcript"],
-        "owner": row["owner"], "mine": row["owned_to"] <= tx.now or _is_gone(tx, row["owner"]), "age_ms": tx.now - (row["run_at"] or tx.now),
+        "owner": row["owner"], "mine": row["owned_to"] <= tx.now or _is_gone(tx, row["owner"]),
+        "age_ms": tx.now - (row["run_at"] or tx.now),
         "max_ms": round(1000 * (profile.get("max_duration_s") or 0)), "nudged": bool(row["nudged"]),
     }  # fmt: skip
 
@@ -184,8 +185,9 @@ def started(
 def _joined_before(tx: Tx, agent: Row, run: str) -> str:
     """The session in which its program's own hooks were faster than whoever writes down that it was started."""
     found = tx.one("run", id=run)
-    joined = found is not None and agent["session"] is not None and agent["joined_at"] >= found["created_at"]
-    return agent["session"] if joined and meshing.is_live_row(tx, agent) else ""
+    session: str = agent["session"] or ""
+    joined = found is not None and session and agent["joined_at"] >= found["created_at"]
+    return session if joined and meshing.is_live_row(tx, agent) else ""
 
 
 def claim_for(tx: Tx, row: Row) -> dict[str, Any] | None:

@@ -242,7 +242,7 @@ def show(tx: Tx, id: Id) -> dict[str, Any]:
     return card(tx, row) | {
         "assignment": row["assignment"], "root": row["root"], "base": row["base"], "extra": json.loads(row["extra"]),
         "profile": json.loads(row["profile"]), "board": json.loads(row["board"]), "tail": row["tail"],
-        "runs": [_run(tx, run) for run in runs],
+        "run_count": row["runs"], "runs": [_run(tx, run) for run in runs],
     }  # fmt: skip
 
 
@@ -266,7 +266,8 @@ def card(tx: Tx, row: Row) -> dict[str, Any]:
         "task": row["task"] or None, "title": row["title"], "outcome": row["outcome"], "summary": row["summary"],
         "parent": row["parent"] or None, "depth": row["depth"], "crew": row["crew"] or None, "role": row["role"],
         "tree": row["tree"] or None, "machine": row["machine"], "runs": row["runs"], "crashes": row["crashes"],
-        "wish": row["wish"], "why": row["wish_why"], "kept": json.loads(row["extra"]).get("kept"), "pid": row["pid"] if row["state"] in workers.ACTIVE else None,
+        "wish": row["wish"], "why": row["wish_why"], "kept": json.loads(row["extra"]).get("kept"),
+        "pid": row["pid"] if row["state"] in workers.ACTIVE else None,
         "terminal": json.loads(row["terminal"] or "{}") or None, "exit_code": row["exit_code"], "ending": row["ending"],
         "tokens": {"input": row["input"] or 0, "output": row["output"] or 0}, "at": times.iso(row["at"]),
         "moved": tx.shown(known.moved_at), "since": tx.shown(row["run_at"] or row["created_at"]),

@@ -39,6 +39,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_health
 
         return show_health.SHOWS[shown_as]
+    if shown_as in ("workers", "worker.show", "spawn", "stop", "respawn", "delete"):
+        from . import show_workers
+
+        return show_workers.SHOWS[shown_as]
     if shown_as.startswith(("dead", "wake")):
         from . import show_delivery
 
