@@ -62,6 +62,11 @@ def spawn(
     start: Annotated[str, Arg("the commit to begin at", hidden=True)] = "",
     extra: Annotated[dict[str, Any] | None, Arg("what goes with it", kind="json", hidden=True)] = None,
 ) -> dict[str, Any]:
+    if tx.caller.grant is not None and (program or root or extra):
+        raise errors.NotYours(
+            "Which program runs, and where, is not said with an agent's token.", "Name a kind and a host.",
+            code="NOT_BY_TOKEN",
+        )  # fmt: skip
     more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
     if worktree and no_worktree:
         raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
@@ -106,6 +111,8 @@ def _settled(
     where = root or (parent["root"] if parent else "") or tx.caller.tree
     if not where:
         raise errors.BadInput("In which working copy?", "Ask for it from inside the repository.", code="NO_ROOT")
+    if not where.startswith("/"):
+        raise errors.BadInput(f"{text.quoted(where)} is no full path.", "Say where from the root on.", code="NO_ROOT")
     return Asked(
         kind=kind, profile=profile, host=host or profile.get("host", "") or tx.settings["worker.host"],
         backend=workers.check_backend(backend or tx.settings["worker.backend"]),
