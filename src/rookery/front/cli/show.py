@@ -450,7 +450,8 @@ def _plain_values(result: Any) -> RenderableType:
 
 SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "join": _join, "leave": _leave, "rename": _rename, "who": _who, "whois": _whois, "status": _whois,
-    "send": _sent, "tell": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent, "inbox": _inbox,
+    "send": _sent, "tell": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent,
+    "inbox": _inbox,
     "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
     "escalations": _escalations, "lenses": _lenses, "feed": _feed, "events": _feed, "stats": _stats,
     "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
