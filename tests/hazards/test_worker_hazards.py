@@ -1,18 +1,21 @@
 """Hazards of workers: how systems that start agents were seen to break, and that this one does not."""
 
+import json
 import os
-import signal
 import subprocess
-from collections.abc import Generator
-from datetime import datetime, timedelta
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rookery.runtime import process, repository, runs
+from rookery.app import open_house
+from rookery.front.cli.call import Call, Reply
+from rookery.front.cli.router import run
+from rookery.runtime import repository
 from rookery.runtime.changesets import Worktrees
-from tests.support.panes import until
-from tests.support.supervised import Site, site
+from tests.support import fastdoor, workers
+from tests.support.stores import prepared_home
 from tests.unit.gitrepo import git
 from tests.unit.gitrepo import repository as new_repository
 
@@ -67,104 +70,163 @@ def test_h38_a_second_attempt_that_goes_on_from_the_first_has_both_and_nothing_e
     assert sorted(each["path"] for each in found.files) == ["one.txt", "two.txt"]
 
 
-# --- real programs, supervised ----------------------------------------------------------------------------------------
+# --- H34: read-only and the plan gate are enforced --------------------------------------------------------------------
+
+EDITS: list[tuple[str, dict[str, str]]] = [
+    ("Write", {"file_path": "src/new.py", "content": "x"}),
+    ("Edit", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}),
+    ("Bash", {"command": "echo x > src/a.py"}),
+    ("Bash", {"command": "sed -i s/a/b/ src/a.py"}),
+    ("Bash", {"command": "git commit -am 'mine now'"}),
+    ("Bash", {"command": "git checkout main -- src"}),
+    ("Bash", {"command": "pytest -q"}),  # whatever it may write, it does not tell
+    ("Bash", {"command": 'python -c \'open("src/a.py", "w")\''}),
+]
+LOOKS = [
+    ("Read", {"file_path": "src/a.py"}), ("Grep", {"pattern": "x"}),
+    *(("Bash", {"command": command}) for command in (
+        "git diff HEAD", "rg -n main src | head -20", "cat src/a.py", "git log -S main --oneline; git status",
+        "rook done --outcome findings --summary 'a > b'", "rook ask --plan 'first the parser'",
+    )),
+]  # fmt: skip
+
+
+class Shop:
+    """A repository in which an agent, perhaps a worker, asks through its program's hook."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "repo"
+        (self.root / "src").mkdir(parents=True)
+        (self.root / "src" / "a.py").write_text("a = 1\n")
+        (self.root / "rookery.toml").touch()
+        self.home = prepared_home(folder / "h")
+        self.environ = {"HOME": str(folder), "ROOK_HOME": self.home, "ROOK_TEAM": "crew", "ROOK_AGENT": "ada",
+                        "PATH": os.environ["PATH"]}  # fmt: skip
+        self.store = f"{self.home}/rookery.db"
+
+    def rook(self, *argv: str, stdin: str = "") -> Reply:
+        """In this process: the same code, and many times as quick."""
+        return fastdoor.whole(Call(list(argv), str(self.root), self.environ, lambda: stdin, print, peer=0))
+
+    def real(self, *argv: str, stdin: str = "") -> Reply:
+        done = subprocess.run(
+            [sys.executable, "-m", "rookery", *argv], cwd=self.root, env=self.environ, input=stdin, text=True,
+            capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+        return Reply(done.stdout, done.stderr, done.returncode)
+
+    def verb(self, verb: str, **args: Any) -> Any:
+        """As the person."""
+        house = open_house(cwd=str(self.root), environ=self.environ)
+        try:
+            return house.client.call(verb, args, house.caller("user"))
+        finally:
+            house.close()
+
+    def becomes(self, kind: str) -> str:
+        """The agent of these tests is a worker of that kind from now on; its id."""
+        return self.verb("spawn", assignment="Look into it", kind=kind, name="ada")["id"]
+
+    def is_over(self, id: str) -> None:
+        assert self.verb("stop", id=id)["state"] == "ended"
+
+    def denial(self, tool: str, put: dict[str, str], *, real: bool = False) -> str:
+        """Why the tool may not run; nothing if it may."""
+        event = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": put, "cwd": str(self.root)}
+        reply = (self.real if real else self.rook)("hook", "claude", stdin=json.dumps(event))
+        assert reply.code == 0, reply.err
+        answer = json.loads(reply.out)["hookSpecificOutput"] if reply.out else {}
+        return answer.get("permissionDecisionReason", "") if answer.get("permissionDecision") == "deny" else ""
+
+    def denied(self, tools: list[tuple[str, dict[str, str]]]) -> list[bool]:
+        return [bool(self.denial(tool, put)) for tool, put in tools]
 
 
 @pytest.fixture
-def here() -> Generator[Site]:
-    with site() as made:
-        yield made
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
 
 
-@pytest.mark.tmux
-@pytest.mark.slow
-def test_h16_three_concurrent_spawns_get_three_panes(here: Site) -> None:
-    with here.up():
-        ids = [here.spawn(backend="tmux") for _ in range(3)]
-        assert ids == ["w1", "w2", "w3"]
-        cards = [here.becomes("running", id) for id in ids]
-        panes = [card["terminal"]["pane"] for card in cards]
-        assert len(set(panes)) == 3
-        listed = {pane: (int(first), run) for pane, first, run in (line.split() for line in here.windows())}
-        assert {pane: listed[pane][0] for pane in panes} == {c["terminal"]["pane"]: c["pid"] for c in cards}
-        assert [listed[pane][1] for pane in panes] == [card["runs"][0]["id"] for card in cards]
-        here.finish(0)
-        for id in ids:
-            here.becomes("ended", id)
-        here.nothing_runs()
+@pytest.mark.parametrize("kind", ["scout", "reviewer", "planner"])
+def test_h34_a_kind_that_only_reads_can_not_write(shop: Shop, kind: str) -> None:
+    shop.becomes(kind)
+    for tool, put in EDITS:
+        why = shop.denial(tool, put)
+        assert f"of the kind {kind} only reads" in why, put
+        assert "rook ask" in why, "and what to do instead"
+    assert shop.denied(LOOKS) == [False] * len(LOOKS)
 
 
-def test_h36_a_worker_killed_without_a_word_holds_nothing(here: Site) -> None:
-    with here.up(ROOK_WORKER_LIMIT="1"):
-        name = here.call("worker.show", id=here.spawn())["name"]
-        here.spawn()
-        here.begun("w1")
-        card = here.becomes("running", "w1")
-        assert here.starts("w2") == [], "there is room for one"
-        os.kill(card["pid"], signal.SIGKILL)
-        assert here.becomes("ended", "w1")["ending"] == "crashed"
-        assert here.call("task.show", id="task-0001")["status"] == "pending"
-        assert here.call("whois", name=name)["liveness"] == "ended"
-        here.begun("w2")
-        assert here.processes(card["runs"][0]["id"]) == {}, "nor do its children go on"
+def test_h34_control_a_kind_that_writes_can(shop: Shop) -> None:
+    shop.becomes("implementer")
+    assert shop.denied(EDITS) == [False] * len(EDITS)
+    assert shop.rook("can-commit", stdin="src/a.py\0").code == 0
+    assert shop.rook("join", "eve").code == 0
+    shop.environ["ROOK_AGENT"] = "eve"
+    assert shop.denied(EDITS) == [False] * len(EDITS), "no worker, in a team that has some"
+    assert shop.rook("reserve", "src/a.py").code == 0
 
 
-def test_h28_work_longer_than_its_lease_keeps_it_and_a_lost_lease_ends_the_work(here: Site) -> None:
-    with here.up(ROOK_TASKS_TTL_S="1", ROOK_WORKER_GRACE_S="0"):
-        here.spawn()
-        here.begun()
-        here.becomes("running")
-        first = here.call("task.show", id="task-0001")["lease"]
-        until(lambda: here.call("task.show", id="task-0001")["lease"]["expiresAt"] > later(first["expiresAt"], 2))
-        assert here.call("task.show", id="task-0001")["lease"]["epoch"] == first["epoch"]
-        here.call("task.cancel", id="task-0001")
-        card = here.becomes("ended")
-        assert card["ending"] == "stopped"
-        assert [each["ref"] for each in here.events("worker.lost")] == ["w1"]
-        here.nothing_runs()
+def test_h34_asked_of_the_program_itself(shop: Shop) -> None:
+    """Real processes, as an agent program starts them: a reader is refused, the same edit of a writer goes through."""
+    id = shop.becomes("scout")
+    tool, put = EDITS[0]
+    command, said = EDITS[6]
+    assert "only reads" in shop.denial(tool, put, real=True)
+    assert "only reads" in shop.denial(command, said, real=True)
+    shop.is_over(id)
+    assert shop.denial(tool, put, real=True) == ""
+    assert shop.denial(command, said, real=True) == ""
 
 
-def later(stamp: str, seconds: int) -> str:
-    return (datetime.fromisoformat(stamp) + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
+def test_h34_a_plan_gate_opens_when_the_plan_is_agreed_to(shop: Shop) -> None:
+    shop.verb("kind.add", written="---\nname: careful\nplan_gate: true\n---\nPlan first.\n")
+    id = shop.becomes("careful")
+    for tool, put in EDITS:
+        assert "rook ask --plan" in shop.denial(tool, put), put
+    assert shop.denied(LOOKS) == [False] * len(LOOKS)
+    assert "rook ask --plan" in shop.rook("can-commit", stdin="src/a.py\0").err
+    workers.change(shop.store, id, plan_ok=1)
+    assert shop.denied(EDITS) == [False] * len(EDITS)
+    assert shop.rook("can-commit", stdin="src/a.py\0").code == 0
 
 
-def test_h14_h18_only_the_very_process_that_was_seen_is_signalled() -> None:
-    victim, bystander = (subprocess.Popen(["sleep", "1000"], env={"PATH": os.environ["PATH"]}) for _ in range(2))
-    try:
-        seen = process.identify(victim.pid)
-        assert seen
-        assert not runs.send(seen._replace(started=f"{seen.started}0"), signal.SIGKILL), "its number, another's start"
-        assert not runs.send(seen._replace(pid=bystander.pid), signal.SIGKILL)
-        assert victim.poll() is bystander.poll() is None
-        assert runs.send(seen, signal.SIGKILL), "a control: it can be hit"
-        assert victim.wait(30) == -signal.SIGKILL
-        assert bystander.poll() is None
-    finally:
-        for each in (victim, bystander):
-            each.kill()
-            each.wait()
+@pytest.mark.parametrize("rule", ["check", "allow", "ask", "deny"])
+def test_h34_whatever_the_team_says_of_commands_that_do_not_tell(shop: Shop, rule: str) -> None:
+    shop.environ["ROOK_GUARD_OPAQUE"] = rule
+    shop.becomes("scout")
+    assert "only reads" in shop.denial("Bash", {"command": "make"})
+    assert shop.denial("Bash", {"command": "git log"}) == ""
 
 
-def test_h14_only_what_carries_a_run_is_ended_with_it() -> None:
-    base, run = {"PATH": os.environ["PATH"]}, f"run-{os.getpid()}"
-    mine = subprocess.Popen(["sh", "-c", "sleep 1000 & wait"], env={**base, "ROOK_RUN": run}, start_new_session=True)
-    others = [
-        subprocess.Popen(["sleep", "1000"], env=each, start_new_session=True)
-        for each in (
-            base,
-            {**base, "ROOK_RUN": f"{run}0"},
-            {**base, "NOT_ROOK_RUN": run},
-            {**base, "X": f"ROOK_RUN={run}"},
-        )
-    ]
-    try:
-        until(lambda: len(runs.members(run)) == 2)
-        done = runs.end(run, process.identify(mine.pid), 5.0, reap=mine.poll)
-        assert (done.killed, done.left) == (0, 0)
-        assert runs.members(run) == []
-        assert [each.poll() for each in others] == [None] * 4
-        assert runs.end("", None, 0.0) == runs.Ended(), "no run is nobody's"
-    finally:
-        for each in (mine, *others):
-            each.kill()
-            each.wait()
+def test_h34_nothing_is_reserved_committed_or_written_elsewhere(shop: Shop, tmp_path: Path) -> None:
+    id = shop.becomes("scout")
+    refused = shop.rook("reserve", "src/")
+    assert refused.code == 1
+    assert "only reads" in refused.err
+    assert "only reads" in shop.denial("Write", {"file_path": str(tmp_path / "elsewhere.txt"), "content": "x"})
+    committed = shop.rook("can-commit", stdin="src/a.py\0")
+    assert committed.code == 1
+    assert "only reads" in committed.err
+    assert shop.rook("can-write", "src/a.py").code == 1
+    shop.is_over(id)
+    assert shop.rook("can-commit", stdin="src/a.py\0").code == 0
+
+
+def test_h34_what_binds_a_worker_is_its_kind_as_it_was(shop: Shop) -> None:
+    """A file that changes afterwards, by the worker's own hand perhaps, loosens nothing."""
+    shop.becomes("scout")
+    folder = shop.root / ".rook" / "kinds"
+    folder.mkdir(parents=True)
+    (folder / "scout.md").write_text("---\nname: scout\nread_only: false\n---\n")
+    assert "only reads" in shop.denial(*EDITS[0])
+
+
+def test_h34_through_the_daemon_too(shop: Shop) -> None:
+    shop.becomes("scout")
+    event = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "make"},
+             "cwd": str(shop.root)}  # fmt: skip
+    with fastdoor.hosted(shop.environ, shop.root, lambda call: run(call._replace(peer=0))):
+        reply = fastdoor.ask(shop.environ, shop.root, "hook", "claude", stdin=lambda: json.dumps(event).encode())
+    assert reply is not None
+    assert "only reads" in reply.out

@@ -52,7 +52,7 @@ class Idle(TypedDict):
 class Others(TypedDict):
     patterns: Words
     strict: bool
-    policies: bool
+    bound: str
 
 
 class Watching(TypedDict):
