@@ -18,11 +18,8 @@ PREFIX = "ROOK_"
 # Variables that say where things are and who calls. ROOK_TEAM is one of them and a setting too.
 RESERVED = frozenset(
     PREFIX + name
-    for name in (
-        *("HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "TERMINAL", "FAULT", "NO_SKIPS"),
-        *("WORKER", "RUN", "TASK", "BRIEF"),  # what a worker is told
-    )
-)
+    for name in ("HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "TERMINAL", "FAULT", "NO_SKIPS")
+) | {"ROOK_WORKER", "ROOK_RUN", "ROOK_TASK", "ROOK_BRIEF"}  # what a worker is told
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 

@@ -110,6 +110,7 @@ SETTINGS: tuple[Setting, ...] = (
     _switch("worker.start_daemon", True, "`rook spawn` starts a daemon where none runs."),
     Setting("worker.environment", "list", [], "", "Variables of yours that workers are given too, by name: keys that "
             "their programs need.", personal=True),
+    _count("worker.keep_runs_days", 14, "days", 0, 36_500, "What a worker's run was told and said is kept this long."),
     _choice("routing", "off", "off warn enforce", "What [routes] mean: nothing, a warning, or a refusal."),
     _switch("maildrop.on", True, "Messages that are written as files to .rook/msgs of the workspace are taken in."),
     _list("maildrop.folders", [], "More such folders, for example .ai/tx/msgs; outside the workspace only in your own "
@@ -156,6 +157,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("delivery.notify", "list", [], "", "A command that tells a person: the words are its last argument.",
             personal=True),
     Setting("delivery.secret_file", "str", "", "", "A private file with the secret that webhooks are signed with.",
+            personal=True),
+    Setting("hosts", "table", {}, "", 'How agent programs are started as workers: name = { program = ["command"] }.',
             personal=True),
     Setting("reach", "table", {}, "", 'How an agent is reached besides: name = { command = [...], webhook = "..." }.',
             personal=True),
@@ -226,6 +229,7 @@ ENTRIES: dict[str, str | dict[str, str]] = {
     "slots": "count",
     "spawn.meshes": "list",
     "agents": {"role": "str", "model": "str"},
+    "hosts": {"program": "list"},
     "reach": {"command": "list", "webhook": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
     "routes": {"from": "list", "to": "list", "types": "list", "status": "list", "help": "str"},

@@ -233,6 +233,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("worker.beat", "supervising.beat", "Workers were seen running", by_token=False),
     Verb("worker.stopping", "supervising.stopping", "A worker is being stopped", by_token=False),
     Verb("worker.ended", "supervising.ended", "The program of a worker is over", by_token=False),
+    Verb("worker.record", "records.record", "Keep what a run of a worker was told and said", by_token=False,
+         before="records.shelve"),
     Verb("worker.down", "supervising.down", "All workers of this machine are to stop", by_token=False),
     Verb("worker.left", "supervising.left", "What of old workers may be put away", writes=False, by_token=False),
     Verb("worker.evict", "supervising.evict", "Workers that are over leave the list", by_token=False),
