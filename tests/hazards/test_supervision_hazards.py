@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import Generator
 from datetime import datetime, timedelta
+from typing import cast
 
 import pytest
 
@@ -75,8 +76,8 @@ def test_h14_h18_only_the_very_process_that_was_seen_is_signalled() -> None:
     victim = subprocess.Popen(["sleep", "1000"])
     seen = process.identify(victim.pid)
     assert seen
-    bystander = until(
-        lambda: started_after(seen)
+    bystander = cast(
+        "subprocess.Popen[bytes]", until(lambda: started_after(seen))
     )  # within one tick of the clock two would look alike but for their pid
     try:
         assert not runs.send(seen._replace(started=f"{seen.started}0"), signal.SIGKILL), "its number, another's start"
@@ -115,7 +116,7 @@ def test_h14_only_what_carries_a_run_is_ended_with_it() -> None:
     ]
     try:
         until(lambda: len(runs.members(run)) == 2)
-        done = runs.end(run, process.identify(mine.pid), 5.0, reap=mine.poll)
+        done = runs.end(run, process.identify(mine.pid), 5.0, reap=lambda: (mine.poll(), None)[1])
         assert (done.killed, done.left) == (0, 0)
         assert runs.members(run) == []
         assert [each.poll() for each in others] == [None] * 4

@@ -1,8 +1,10 @@
 """The supervisor in a real daemon, with real programs, terminals and worktrees; killed wherever it may be killed."""
 
+import json
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,12 +54,20 @@ def test_a_program_runs_in_its_own_worktree_and_its_end_is_recorded(here: Site, 
     assert "PYTHONPATH" not in known, "what is not named is not passed on"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("backend", [
-    "headless", pytest.param("tmux", marks=[pytest.mark.tmux, pytest.mark.slow]),
-    pytest.param("pty", marks=pytest.mark.slow),
+    "headless", pytest.param("tmux", marks=pytest.mark.tmux), "pty",
 ])  # fmt: skip
 def test_a_daemon_killed_anywhere_leaves_one_process_a_worker(here: Site, backend: str, point: str) -> None:
+    killed_at(here, backend, point)
+
+
+def test_a_daemon_killed_between_starting_and_writing_it_down_finds_what_it_began(here: Site) -> None:
+    killed_at(here, "headless", "worker_launched")
+
+
+def killed_at(here: Site, backend: str, point: str) -> None:
     if point not in STARTING:
         here.finish(7)
     with here.up(program="tests.support.dying", DIES_AT=point, DIES_AT_TIME="1") as dying:
@@ -81,6 +91,7 @@ def test_a_daemon_killed_anywhere_leaves_one_process_a_worker(here: Site, backen
     assert here.call("task.show", id="task-0001")["status"] == "pending"
 
 
+@pytest.mark.slow
 def test_a_restarted_daemon_finds_its_workers_as_they_are(here: Site) -> None:
     with here.up() as first:
         here.spawn()
@@ -127,9 +138,53 @@ def runs(pid: int) -> bool:
         return False
 
 
+# -- what others read ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_outside_readers_find_how_it_is_and_what_happened(here: Site) -> None:
+    """And whoever comes back after a kill goes on where the last one stopped: nothing twice, nothing left out."""
+    with here.up() as first:
+        here.spawn()
+        here.begun()
+        until(lambda: status(here).get("state") == "running")
+        first.process.kill()
+        first.wait()
+    here.finish(0)
+    with here.up():
+        here.becomes("ended")
+        until(lambda: status(here).get("state") == "ended")
+        until(lambda: "worker.ended" in told(here))
+        assert told(here) == [each["type"] for each in here.events("") if concerns(here, each)]
+        assert told(here).count("worker.spawned") == 1
+        card = here.card()
+        kept = here.call("artifacts", kind="run")["artifacts"]
+        run = card["runs"][0]["id"]
+        assert {each["name"] for each in kept} == {
+            f"{run}-{n}" for n in ("prompt.md", "output.txt", "events.ndjson", "meta.json")
+        }
+    assert (here.files() / "status.json").stat().st_mode & 0o777 == 0o600
+
+
+def status(here: Site) -> dict[str, Any]:
+    return json.loads(written(here.files() / "status.json") or "{}")
+
+
+def told(here: Site) -> list[str]:
+    lines = written(here.files() / "events.ndjson").splitlines()
+    return [json.loads(line)["type"] for line in lines]
+
+
+def concerns(here: Site, event: Mapping[str, Any]) -> bool:
+    name = here.card()["name"]
+    last = json.loads(written(here.files() / "events.ndjson").splitlines()[-1])["seq"]
+    return (event["ref"] == "w1" or name in (event["actor"], event["target"])) and event["seq"] <= last
+
+
 # -- stopping --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_is_asked_then_told_then_killed(here: Site) -> None:
     deaf = here.program("deaf", more="trap : TERM INT HUP")
     here.program("program", more="trap 'exit 9' TERM")
@@ -146,6 +201,7 @@ def test_a_worker_that_is_stopped_is_asked_then_told_then_killed(here: Site) -> 
         here.nothing_runs()
 
 
+@pytest.mark.slow
 def test_nothing_is_done_to_a_worker_while_it_has_time_to_wrap_up(here: Site) -> None:
     with here.up(ROOK_WORKER_GRACE_S="600"):
         name = here.call("worker.show", id=here.spawn())["name"]
@@ -159,6 +215,7 @@ def test_nothing_is_done_to_a_worker_while_it_has_time_to_wrap_up(here: Site) ->
         assert (card["ending"], card["exit_code"]) == ("stopped", 0)
 
 
+@pytest.mark.slow
 def test_down_ends_all_workers_and_leaves_what_waits_waiting(here: Site) -> None:
     with here.up(ROOK_WORKER_LIMIT="2") as daemon:
         for _ in range(3):
@@ -174,6 +231,7 @@ def test_down_ends_all_workers_and_leaves_what_waits_waiting(here: Site) -> None
         here.begun("w3")
 
 
+@pytest.mark.slow
 def test_a_daemon_that_goes_without_its_workers_leaves_them(here: Site) -> None:
     with here.up() as daemon:
         here.spawn()
@@ -190,6 +248,7 @@ def test_a_daemon_that_goes_without_its_workers_leaves_them(here: Site) -> None:
 # -- what is not so --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_can_not_be_started_says_why_and_leaves_nothing(here: Site) -> None:
     with here.up():
         here.spawn(program=[str(here.folder / "nowhere")])
@@ -210,6 +269,7 @@ def test_what_can_not_be_started_says_why_and_leaves_nothing(here: Site) -> None
 # -- long after ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_old_workers_are_put_away_and_what_is_nowhere_else_stays(here: Site) -> None:
     here.finish(0)
     commit = "git -c user.name=a -c user.email=a@localhost commit -q --allow-empty -m mine"

@@ -91,7 +91,8 @@ class Site:
         return self.home / "teams" / self.team / "workers" / id
 
     def events(self, kind: str) -> list[Mapping[str, Any]]:
-        return [each for each in self.call("events", limit=1000)["events"] if each["type"] == kind]
+        """In order; without a kind all of them."""
+        return [each for each in self.call("events", limit=1000)["events"] if kind in ("", each["type"])]
 
     def log(self) -> str:
         path = self.home / "logs" / "daemon.log"

@@ -45,8 +45,8 @@ VERBS = words("""
     wake dead dead.show dead.resend dead.drop
     spawn workers worker.show tell stop respawn delete
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
-    worker.teams worker.due worker.begin worker.started worker.beat worker.stopping worker.ended worker.record
-    worker.down worker.left worker.evict worker.forget worker.keep
+    worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
+    worker.record worker.down worker.left worker.evict worker.forget worker.keep
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail

@@ -1,20 +1,16 @@
-"""What a worker is started with: its brief, its words, its variables. Made from the order that `worker.begin` gives."""
+"""What a worker is started with: its brief and its words. Made from the order that `worker.begin` gives."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.core import errors, text
-from rookery.core.record import NamedTuple
+from rookery.core import briefs
+from rookery.hosts import launching
+from rookery.hosts.launching import Launch
+from rookery.runtime import installed
+from rookery.runtime.starting import Place
 
 Order = Mapping[str, Any]
-SCRIPT = "script"
-
-
-class Launch(NamedTuple):
-    argv: tuple[str, ...]
-    stdin: str = ""
-    environ: Mapping[str, str] = {}
-    streams: bool = False  # what it says is lines of JSON
+LONGEST = 60_000  # bytes of a brief that is the first prompt itself; a longer one is read by whoever it is for
 
 
 def wants_tree(order: Order) -> bool:
@@ -25,36 +21,33 @@ def wants_tree(order: Order) -> bool:
     return bool(said.get("worktree") or order["profile"].get("worktree", True))
 
 
-def launch(order: Order, brief: str) -> Launch:
-    """How its program is started; a refusal where that is not known."""
-    if order["host"] != SCRIPT:
-        raise errors.Refused(
-            f"It is not known how {text.one_line(order['host'], 40)} is started as a worker.",
-            "Host script runs a program of yours: --host script --program PATH.", code="NO_LAUNCH",
-        )  # fmt: skip
-    words = order["extra"].get("program") or []
-    if not words:
-        raise errors.BadInput("Host script runs a program of yours.", "Name it: --program PATH.", code="NO_PROGRAM")
-    return Launch(tuple(map(str, words)), stdin=brief)
-
-
-def brief(order: Order, tree: str) -> str:
+def brief(order: Order, team: str, tree: str, base: str) -> str:
     """The text of `task.md`."""
-    words = text.plain(order["assignment"] or order["description"] or order["title"])
-    lines = [f"# {order['id']}: {text.one_line(order['title'], 120) or 'an assignment'}", ""]
-    lines += [f"You are {order['name']}, a worker of kind {order['kind']}; you work in {tree}.", ""]
-    lines += [f"| {line}" for line in words.split("\n")]
-    return "\n".join([*lines, *before(order)]) + "\n"
+    return briefs.of_order({**order, "base": base}, team=team, workspace=tree or order["root"], own_tree=bool(tree))
 
 
-def before(order: Order) -> list[str]:
-    """What the run before did, for the one that goes on."""
-    told = order["before"]
-    if not told["reason"]:
-        return []
-    code = f", exit code {told['exit_code']}" if told["exit_code"] is not None else ""
-    lines = ["", f"An earlier run of you ended: {told['reason']}{code}. Look at what it left before you go on."]
-    lines += [f"- {text.one_line(str(step), 200)}" for step in told["board"]]
-    lines += [f"| {note['by']}: {text.one_line(note['note'], 300)}" for note in told["notes"]]
-    last = text.plain(told["tail"]).strip().splitlines()[-20:]
-    return [*lines, *(["", "Its last lines:"] if last else []), *(f"| {line}" for line in last)]
+def launch(
+    order: Order, where: Place, text: str, cwd: str, environ: Mapping[str, str], hosts: Mapping[str, Any]
+) -> Launch:
+    """How its program is started; a refusal where it can not."""
+    profile, path = order["profile"], where.of("task.md")
+    return launching.launch(launching.Order(
+        order["host"], order["backend"], text if len(text.encode()) <= LONGEST else _read(path),
+        program=launching.program(order["host"], order["extra"].get("program") or (), hosts), model=order["model"],
+        seed=order["seed"], guardrails=_reminder(order, path),
+        permissions=launching.READ if profile.get("read_only") else profile.get("permissions") or launching.EDIT,
+        folders=(environ["ROOK_HOME"],), server=(installed.rook(environ), "mcp"), tree=cwd,
+        task=order["task"], brief=path,
+    ))  # fmt: skip
+
+
+def _read(path: str) -> str:
+    return f"Read {path}, all of it: it is your assignment, and says how you report. Then do what it says."
+
+
+def _reminder(order: Order, path: str) -> str:
+    """Where a program keeps nothing else of its first prompt in view."""
+    return (
+        f"You are {order['name']}, the Rookery worker {order['id']}. Your assignment and the rules that bind you stand "
+        f"in {path}; read them again whenever you do not have them in view, and report as they say before you end."
+    )

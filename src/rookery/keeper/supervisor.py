@@ -12,7 +12,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from time import monotonic
@@ -26,8 +26,10 @@ from rookery.runtime.process import Process
 from rookery.runtime.starting import Begun, Place
 from rookery.wake.port import Bell
 
-from . import bells, orders
+from . import bells, metering, orders
 from .courier import Reached, Verbs
+from .metering import Meter
+from .telling import BACK, PAGE, PAGES, Teller
 
 TEAMS_EVERY_S = 1.0
 THREADS = 16
@@ -47,6 +49,7 @@ class Ground(NamedTuple):
     owner: str
     boot: str
     store: str = ""  # where the ledger is, if that was said
+    hosts: Mapping[str, Any] = {}  # how agent programs are called here
 
 
 class Supervisor:
@@ -63,6 +66,8 @@ class Supervisor:
         self._ears: dict[str, bells.Ears] = {}
         self._eyes: dict[str, int] = {}  # descriptors that tell when a run's process is over
         self._beaten: dict[str, float] = {}
+        self._meters: dict[str, Meter] = {}  # by run
+        self._tellers: dict[str, Teller] = {}
         self._drained = False  # once it is to end with its workers
 
     async def run(self) -> None:
@@ -137,7 +142,7 @@ class Supervisor:
             self._do(team, id, lambda id=id: self._begin(team, id))
         waits = [self._poll_s * 1000, *filter(None, [found["next_ms"]])]
         waits += [self._watch(team, each, found["terms"]) for each in found["watch"]]
-        running = {each["id"]: each["run"] for each in found["watch"] if self._is_running(each)}
+        running = [each for each in found["watch"] if self._is_running(each)]
         waits.append(await self._beat(team, running, found["terms"]["heartbeat"]))
         return max(min(waits), 10) / 1000
 
@@ -171,17 +176,57 @@ class Supervisor:
     def _is_running(each: Watched) -> bool:
         return each["state"] in (State.RUNNING, State.STOPPING) and each["pid"] is not None
 
-    async def _beat(self, team: str, running: Mapping[str, str], every_ms: int) -> float:
+    async def _beat(self, team: str, running: Sequence[Watched], every_ms: int) -> float:
         now = monotonic() * 1000
         left = self._beaten.get(team, 0) + every_ms - now
         if left > 0 or not running:
             return max(left, 10) if running else every_ms
         self._beaten[team] = now
-        told = await self._verbs.call(team, "worker.beat", {"runs": dict(running)})
+        runs_now = {each["id"]: each["run"] for each in running}
+        moved = [each["id"] for each in running if await self._measured(team, each)]
+        told = await self._verbs.call(team, "worker.beat", {"runs": runs_now, "moved": moved})
+        await self._told(team, running)
         if told["lost"]:
             log.info("workers of %s that lost their task: %s", team, ", ".join(told["lost"]))
             self._ears[team].rang()
         return every_ms
+
+    async def _measured(self, team: str, each: Watched) -> bool:
+        """What it has used so far is told; whether its program has said anything since."""
+        meter = self._meters.setdefault(each["run"], Meter(each["host"], self._place(team, each)))
+        before = meter.tally.input, meter.tally.output
+        moved = await self._aside(meter.look, each["transcript"])
+        used = meter.tally
+        if (used.input, used.output) != before:
+            told = {"id": each["id"], "run": each["run"], "input": used.input, "output": used.output,
+                    "model": used.model}  # fmt: skip
+            await self._verbs.call(team, "worker.used", told)
+        return moved
+
+    async def _told(self, team: str, those: Sequence[Watched]) -> None:
+        """The files that outside readers look at are made; that this fails concerns nobody else."""
+        try:
+            await self._tell(team, those)
+        except errors.CursorTooOld:
+            self._tellers.pop(team, None)
+        except (errors.RookError, OSError) as error:
+            log.warning("files of workers of %s: %s", team, error)
+
+    async def _tell(self, team: str, those: Sequence[Watched]) -> None:
+        ids = [each["id"] for each in those]
+        teller = self._tellers.setdefault(team, Teller(self._ground.home, team))
+        cards = (await self._verbs.call(team, "workers", {"all": True}))["workers"]
+        await self._aside(teller.status, [card for card in cards if card["id"] in ids])
+        names = {card["name"]: card["id"] for card in cards}
+        if teller.cursor is None:
+            newest = (await self._verbs.call(team, "feed", {"limit": 1}))["cursor"]
+            teller.cursor = max(0, newest - BACK)
+        for _ in range(PAGES):
+            page = await self._verbs.call(team, "events", {"after": teller.cursor, "limit": PAGE})
+            await self._aside(teller.events, page["events"], names)
+            teller.cursor = page["cursor"]
+            if len(page["events"]) < PAGE:
+                return
 
     def _look_out(self, team: str, each: Watched) -> None:
         """Be woken the moment its process is over."""
@@ -251,15 +296,16 @@ class Supervisor:
         tree, base = self._tree(order, where)
         files.write_atomic(where.of_run("order.json"), json.dumps({"tree": tree, "base": base}).encode())
         files.write_atomic(where.of("token"), order["token"].encode())
+        text = orders.brief(order, team, tree, base)
+        for path in (where.of("task.md"), where.of_run("prompt.md")):
+            files.write_atomic(path, text.encode("utf-8", "replace"))
+        environ = self._environment(team, order, where)
         cwd = tree or order["root"]
-        text = orders.brief(order, cwd)
-        files.write_atomic(where.of("task.md"), text.encode())
-        made = orders.launch(order, text)
-        environ = self._environment(team, order, where) | dict(made.environ)
+        made = orders.launch(order, where, text, cwd, environ, self._ground.hosts)
         self._reached("worker_prepared")
         return self._starter.start(
-            where, order["backend"], made.argv, run=order["run"], cwd=cwd, environ=environ, stdin=made.stdin,
-            streams=made.streams,
+            where, order["backend"], made.argv, run=order["run"], cwd=cwd,
+            environ=environ | dict(made.environ), stdin=made.stdin or "", streams=made.streams,
         )  # fmt: skip
 
     def _tree(self, order: orders.Order, where: Place) -> tuple[str, str]:
@@ -355,10 +401,23 @@ class Supervisor:
         self._reached("worker_closed")
         reason = ending or workers.ending_of(each["wish"], code, killed=killed or bool(left.killed))
         told = {"id": each["id"], "run": each["run"], "reason": reason, "exit_code": code, "tail": tail}
+        if reason is not Ending.INTERRUPTED:
+            await self._record(team, each, where, told)
         done = await self._verbs.call(team, "worker.ended", told)
         self._reached("worker_over")
+        await self._told(team, [each])
         if not done["fenced"]:
             log.info("worker %s of %s: %s, exit code %s; now %s", each["id"], team, reason, code, done["state"])
+
+    async def _record(self, team: str, each: Watched, where: Place, told: Mapping[str, Any]) -> None:
+        """What it used and said is kept. A ledger that has no room for it must not keep the run from being over."""
+        try:
+            await self._measured(team, each)
+            meter = self._meters.pop(each["run"])
+            kept = await self._aside(metering.record, where, meter, {**told, "age_ms": each["age_ms"]})
+            await self._verbs.call(team, "worker.record", kept)
+        except errors.RookError as error:
+            log.warning("run %s of %s is not recorded: %s", each["run"], team, error.message)
 
     @staticmethod
     def _harvested(where: Place, terminal: Mapping[str, str]) -> tuple[int | None, str]:

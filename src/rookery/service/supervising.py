@@ -15,7 +15,7 @@ from rookery.core import errors, mesh, names, tasks, text, times, workers
 from rookery.core.workers import Ending, State, Wish
 from rookery.store.port import Row
 
-from . import endpoints, held, holding, leases, limits
+from . import budget, endpoints, held, holding, leases, limits
 from . import mesh as meshing
 from . import tokens as minting
 from .tx import Tx
@@ -220,7 +220,12 @@ def claim_for(tx: Tx, row: Row) -> dict[str, Any] | None:
 # -- while it runs ---------------------------------------------------------------------------------------------------
 
 
-def beat(tx: Tx, runs: Annotated[dict[str, Any], Arg("runs that were seen running, by worker")]) -> dict[str, Any]:
+def beat(
+    tx: Tx,
+    runs: Annotated[dict[str, Any], Arg("runs that were seen running, by worker")],
+    *,
+    moved: Annotated[list[str] | None, Arg("workers whose program has said something since")] = None,
+) -> dict[str, Any]:
     """They run: heartbeats and leases are renewed. A worker that lost its task is stopped, and told so (H28); so is one
     that has run for as long as its kind may. What is worth a warning is told once."""
     as_system(tx)
@@ -229,7 +234,7 @@ def beat(tx: Tx, runs: Annotated[dict[str, Any], Arg("runs that were seen runnin
         row = tx.one("worker_card", id=id)
         if row is None or row["run"] != run or row["state"] not in (State.RUNNING, State.STOPPING):
             continue
-        tx.run("beat_run", session=row["session"])
+        tx.run("beat_run", session=row["session"], moved=int(id in (moved or ())))
         tx.run("renew_held", agent=row["agent"], session=row["session"])
         tx.run("renew_held_paths", agent=row["agent"])
         if _has_lost(tx, row):
@@ -274,6 +279,25 @@ def _stop_lost(tx: Tx, row: Row) -> None:
         tx, [row["name"]], "Stop: your lease is lost", f"{why}. What you write now is refused.", priority="urgent"
     )
     tx.event("worker.lost", names.SYSTEM, target=row["name"], ref=row["id"], preview=why)
+
+
+def used(
+    tx: Tx,
+    id: Annotated[str, Arg("the worker")],
+    *,
+    run: Run,
+    input: Annotated[int, Arg("tokens read in this run so far")],
+    output: Annotated[int, Arg("tokens written in this run so far")],
+    model: Annotated[str, Arg("by which model")] = "",
+) -> dict[str, Any]:
+    """What a run has used, as its program told: counted once, however often it is said."""
+    as_system(tx)
+    row = find(tx, id)
+    agent = tx.find_agent(row["name"])
+    if agent is None or not tx.run("run_used", id=run, worker=row["id"], input=input, output=output, model=model[:100]):
+        return {"id": id, "fenced": True}
+    budget.metered(tx, agent, run, model, input, output)
+    return {"id": id, "fenced": False}
 
 
 def stopping(tx: Tx, id: Annotated[str, Arg("the worker")], *, run: Run) -> dict[str, Any]:

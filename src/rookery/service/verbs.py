@@ -231,6 +231,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("worker.begin", "supervising.begin", "A run of a worker is about to be started", by_token=False, secret=True),
     Verb("worker.started", "supervising.started", "The program of a worker runs", by_token=False),
     Verb("worker.beat", "supervising.beat", "Workers were seen running", by_token=False),
+    Verb("worker.used", "supervising.used", "What a run of a worker has used so far", by_token=False),
     Verb("worker.stopping", "supervising.stopping", "A worker is being stopped", by_token=False),
     Verb("worker.ended", "supervising.ended", "The program of a worker is over", by_token=False),
     Verb("worker.record", "records.record", "Keep what a run of a worker was told and said", by_token=False,

@@ -151,7 +151,7 @@ RESULTS: Mapping[str, Any] = {
     "spawn": WorkerShown, "workers": Workers, "worker.show": WorkerShown, "tell": Sent, "stop": WorkerShown,
     "respawn": WorkerShown, "delete": WorkerDeleted, "worker.teams": WorkerTeams, "worker.due": WorkersDue,
     "worker.begin": WorkerBegun, "worker.started": WorkerStarted, "worker.beat": WorkersBeaten,
-    "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded, "worker.down": WorkersDown,
+    "worker.used": _Fenced, "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded, "worker.down": WorkersDown,
     "worker.left": WorkersLeft, "worker.evict": WorkersEvicted, "worker.forget": WorkerForgotten,
     "worker.keep": WorkerKept,
 }  # fmt: skip

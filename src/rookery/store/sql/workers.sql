@@ -125,6 +125,12 @@ WHERE team = :team AND id = :id AND run = :run AND state = 'starting';
 UPDATE runs SET pid = :pid, started = :started, terminal = :terminal, session = :session, model = :model
 WHERE team = :team AND id = :id AND ended_at IS NULL;
 
+-- name: run_used
+-- What it has used so far: a late word takes nothing back.
+UPDATE runs SET input = max(input, :input), output = max(output, :output),
+  model = CASE WHEN :model = '' THEN model ELSE :model END
+WHERE team = :team AND id = :id AND worker = :worker;
+
 -- name: end_run
 -- Fence: a run ends once.
 UPDATE runs SET ended_at = :now, exit_code = :exit_code, reason = :reason, tail = :tail
@@ -196,7 +202,8 @@ WHERE team = :team AND id = :id AND status IN ('pending', 'blocked');
 
 -- name: beat_run
 -- Its process runs, as whoever watches over it saw.
-UPDATE sessions SET heartbeat_at = :now WHERE team = :team AND id = :session AND ended_at IS NULL;
+UPDATE sessions SET heartbeat_at = :now, activity_at = CASE WHEN :moved = 1 THEN :now ELSE activity_at END
+WHERE team = :team AND id = :session AND ended_at IS NULL;
 
 -- name: hand_on_task
 -- From one run of a worker to the next: nobody holds it in between, and whatever the old one writes late is refused.
