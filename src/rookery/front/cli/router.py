@@ -48,7 +48,9 @@ COMMANDS = (
         WORKSPACE,
         Extra(("--token",), "the bearer token; a new one when left out", metavar="TOKEN"),
     )),
-    Command("down", "start", "daemon.down", "Stop the daemon", (WORKSPACE,)),
+    Command("down", "start", "daemon.down", "Stop the daemon, and the workers it started", (
+        WORKSPACE, Extra(("--keep-workers",), "leave the workers running; the next daemon goes on with them"),
+    )),
     Command("mcp", "start", "special.serve_mcp", "Serve a model's tools on standard input and output (MCP)"),
     Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
             (Extra(("--keep",), "keep the demo's home to look around in"),)),
@@ -166,6 +168,20 @@ COMMANDS = (
     Command("slot give", "guard"),
     Command("slot list", "guard"),
     Command("slot set", "guard"),
+    Command("spawn", "workers", "special_workers.spawn"),
+    Command("workers", "workers", "special_workers.listed", extras=(WATCH,)),
+    Command("worker show", "workers"),
+    Command("tell", "workers"),
+    Command("stop", "workers"),
+    Command("respawn", "workers"),
+    Command("delete", "workers"),
+    Command("peek", "workers", "special_workers.peek", "The last lines of what a worker shows, or showed", (
+        Extra(("id",), "the worker, as w1 or by its name", metavar="ID"),
+        Extra(("-n", "--lines"), "how many lines (default 40)", metavar="N"),
+    )),
+    Command("attach", "workers", "special_workers.attach", "A worker's terminal in this one; its program goes on", (
+        Extra(("id",), "the worker, as w1 or by its name", metavar="ID"),
+    )),
     Command("crew run", "workers", "special_crews.run", extras=(
         Extra(("--detach",), "do not show it as it goes"),
     )),

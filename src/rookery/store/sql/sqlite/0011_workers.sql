@@ -86,6 +86,7 @@ CREATE TABLE runs (                           -- one start of a worker's program
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX runs_worker ON runs (team, worker, n);
 CREATE INDEX runs_open ON runs (machine, boot) WHERE ended_at IS NULL;
+CREATE INDEX runs_session ON runs (team, session) WHERE session <> '';
 
 CREATE INDEX artifacts_runs ON artifacts (team, created_at) WHERE kind = 'run';
 
@@ -225,6 +226,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('runs', 'runs', '200000 20000 1'),
   ('runs', 'runs_worker', '200000 20000 2 1'),
   ('runs', 'runs_open', '1000 500 100'),
+  ('runs', 'runs_session', '200000 20000 1'),
   ('artifacts', 'artifacts_runs', '100000 10000 1'),
   ('questions', 'questions', '100000 10000 1'),
   ('questions', 'questions_worker', '100000 10000 2 1'),
