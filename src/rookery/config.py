@@ -19,7 +19,7 @@ PREFIX = "ROOK_"
 RESERVED = frozenset(
     PREFIX + name
     for name in ("HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "TERMINAL", "FAULT", "NO_SKIPS")
-)
+) | {"ROOK_WORKER", "ROOK_RUN", "ROOK_TASK", "ROOK_BRIEF"}  # what a worker is told
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 

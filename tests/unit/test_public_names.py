@@ -44,8 +44,10 @@ VERBS = words("""
     delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
     wake dead dead.show dead.resend dead.drop
     spawn workers worker.show tell stop respawn delete
+    worker.self progress ask answer questions question.show done fail
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
-    worker.teams worker.due worker.begin worker.started worker.beat worker.stopping worker.ended
+    worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
+    worker.record worker.down worker.left worker.evict worker.forget worker.keep
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail
@@ -58,7 +60,8 @@ READS = words("""
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show
-    workers worker.show crew.list crew.status crew.teams crew.due worker.teams worker.due
+    workers worker.show worker.self questions question.show
+    crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left
     team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)
@@ -110,6 +113,16 @@ def test_the_methods_of_the_handles(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(FIELDS))
 def test_the_fields_of_the_handles(name: str) -> None:
     assert set(FIELDS[name].split()) <= set(getattr(rookery, name).__dataclass_fields__)
+
+
+def test_the_names_of_a_worker() -> None:
+    from rookery import worker
+
+    public = {key for key, value in vars(worker.Worker).items() if not key.startswith("_")}
+    assert public == {"brief", "progress", "ask", "done", "fail", "next"}
+    assert inspect.isfunction(worker.here)
+    assert set(worker.Answer.__dataclass_fields__) == {"text", "choice", "withdrawn"}
+    assert set(worker.Assignment.__dataclass_fields__) == {"task", "title", "text"}
 
 
 def test_importing_the_package_imports_nothing_of_it() -> None:

@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 from rookery.core import workers
 
 from .shapes_guard import Lease
-from .shapes_mail import Sent, Words
+from .shapes_mail import Counts, Sent, Words
 
 
 class UsedTokens(TypedDict):
@@ -39,6 +39,7 @@ class Worker(TypedDict):
     crashes: int
     wish: workers.Wish
     why: str
+    kept: str | None
     pid: int | None
     terminal: dict[str, Any] | None
     exit_code: int | None
@@ -77,6 +78,7 @@ class WorkerShown(Worker):
     profile: dict[str, Any]
     board: list[Any]
     tail: str
+    run_count: int
     runs: list[Run]
 
 
@@ -112,6 +114,7 @@ class Watched(TypedDict):
     root: str
     task: str
     transcript: str
+    owner: str
     mine: bool
     age_ms: int
     max_ms: int
@@ -122,6 +125,7 @@ class WorkersDue(TypedDict):
     begin: Words
     watch: list[Watched]
     next_ms: int | None
+    terms: Counts
 
 
 class TaskNote(TypedDict):
@@ -175,17 +179,18 @@ class WorkerBegun(TypedDict):
     worker: Order | None
 
 
-class WorkerStarted(TypedDict):
-    """Fenced: another run is meant. The lease is told once, by the first that says so."""
-
+class OfRun(TypedDict):
     id: str
-    fenced: bool
+    fenced: bool  # another run is meant
+
+
+class WorkerStarted(OfRun):
+    """The lease is told once, to the first that says so."""
+
     lease: NotRequired[Lease | None]
 
 
-class WorkerEnded(TypedDict):
-    id: str
-    fenced: bool
+class WorkerEnded(OfRun):
     state: NotRequired[workers.State]
 
 
@@ -198,9 +203,34 @@ class WorkerStopping(TypedDict):
     changed: bool
 
 
+class WorkersDown(TypedDict):
+    stopping: Words
+
+
+class WorkersLeft(TypedDict):
+    evict: bool
+    forget: list[dict[str, str]]
+
+
+class WorkersEvicted(TypedDict):
+    evicted: Words
+
+
+class WorkerForgotten(TypedDict):
+    id: str
+    forgotten: bool
+
+
+class WorkerKept(TypedDict):
+    id: str
+    kept: bool
+
+
 RESULTS: Mapping[str, Any] = {
     "spawn": WorkerShown, "workers": Workers, "worker.show": WorkerShown, "tell": Sent, "stop": WorkerShown,
     "respawn": WorkerShown, "delete": WorkerDeleted, "worker.teams": WorkerTeams, "worker.due": WorkersDue,
     "worker.begin": WorkerBegun, "worker.started": WorkerStarted, "worker.beat": WorkersBeaten,
-    "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded,
+    "worker.used": OfRun, "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded, "worker.down": WorkersDown,
+    "worker.left": WorkersLeft, "worker.evict": WorkersEvicted, "worker.forget": WorkerForgotten,
+    "worker.keep": WorkerKept,
 }  # fmt: skip
