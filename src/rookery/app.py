@@ -269,4 +269,5 @@ def connect(*, team: str | None = None, cwd: str | None = None, home: str | None
         process=process.identify(os.getpid()),
         poll_s=house.settings["poll.s"],
         branch=git.branch(house.cwd) or "",
+        run=environ.get("ROOK_RUN", ""),
     )

@@ -44,6 +44,7 @@ VERBS = words("""
     delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
     wake dead dead.show dead.resend dead.drop
     spawn workers worker.show tell stop respawn delete
+    worker.self progress ask answer questions question.show done fail
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
     worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
     worker.record worker.down worker.left worker.evict worker.forget worker.keep
@@ -59,7 +60,8 @@ READS = words("""
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show
-    workers worker.show crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left
+    workers worker.show worker.self questions question.show
+    crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left
     team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)

@@ -1,5 +1,6 @@
 """Budgets through the verbs: counting, limits, who is told, and what passes in any case."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -410,7 +411,8 @@ class Counting:
         from rookery.client.deed import Deed
         from rookery.store.port import Transaction
 
-        deed = Deed(verb, args, self._stage.caller(agent), self._stage)
+        read = partial(self._stage.store.read, self._stage.team)
+        deed = Deed(verb, args, self._stage.caller(agent), self._stage, read)
         asked: list[str] = []
 
         def work(db: Transaction) -> Any:

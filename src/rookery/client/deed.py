@@ -1,6 +1,6 @@
 """One call of a verb, wherever it runs: checked before, done in a transaction, followed up after its commit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rookery.core.caller import Caller
@@ -11,18 +11,23 @@ from rookery.store import faults
 from rookery.store.port import Transaction
 from rookery.wake.port import Bell
 
+Read = Callable[[Callable[[Transaction], Any]], Any]  # runs something in a transaction that only looks
+
 
 class Deed:
     """`work` may be run again; what counts afterwards is the transaction it ran in last."""
 
-    def __init__(self, verb: str, args: Mapping[str, Any], caller: Caller, world: World) -> None:
+    def __init__(self, verb: str, args: Mapping[str, Any], caller: Caller, world: World, read: Read) -> None:
         self._verb = verbs.find(verb)
         self._function = self._verb.load()
         verbs.check(self._function, args)
-        self._args = self._verb.prepared(world, args)
         self._caller = caller
         self._world = world
         self._tx: Tx | None = None
+        self._args = self._verb.prepared(world, args, lambda verb, asked: read(self._look(verb, asked, read)))
+
+    def _look(self, verb: str, args: Mapping[str, Any], read: Read) -> Callable[[Transaction], Any]:
+        return Deed(verb, args, self._caller, self._world, read).work
 
     @property
     def writes(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rookery.core.caller import Caller
 
-from . import waiting
+from . import reporting, waiting
 from .holds import Hold, obtain
 from .leases import Lease, keep
 from .port import Client
@@ -119,6 +119,35 @@ class Agent:
     def escalate(self, title: str, body: str = "", **more: Any) -> dict[str, Any]:
         return self.call("escalate", title=title, body=body, **more)
 
+    # -- what a worker says of its work ------------------------------------------------------------------------------
+
+    def progress(self, steps: Sequence[Any] | None = None, note: str = "") -> dict[str, Any]:
+        """The steps, all of them, as `doing: the parser`; nothing is decided by it."""
+        return self._report("progress", steps=None if steps is None else list(steps), note=note)
+
+    def ask(self, question: str, *, wait: float | None = None, **more: Any) -> dict[str, Any]:
+        """Put a question before whoever decides. With `wait` seconds: until it is answered, if that takes no longer."""
+        asked = self._report("ask", question=question, **more)
+        if wait is None:
+            return asked
+        return reporting.answered(self.team.client, self._caller, asked["id"], timeout_s=wait, poll_s=self.team.poll_s)
+
+    def answer(self, id: str, said: str = "", **more: Any) -> dict[str, Any]:
+        return self.call("answer", id=id, said=said, **more)
+
+    def done(self, outcome: str, summary: str, **more: Any) -> dict[str, Any]:
+        """The result of a worker: `evidence`, `commits`, `tests` show it."""
+        return self._report("done", outcome=outcome, summary=summary, **more)
+
+    def fail(self, reason: str) -> dict[str, Any]:
+        return self._report("fail", reason=reason)
+
+    def _report(self, verb: str, **args: Any) -> dict[str, Any]:
+        args = {"run": self.team.run, **args}
+        return reporting.report(self.team.client, self._caller, verb, args, poll_s=self.team.poll_s)
+
+    # -- mail --------------------------------------------------------------------------------------------------------
+
     def inbox(self, **filters: Any) -> list[Message]:
         found = self.call("inbox", whole=True, **filters)
         return [Message.of(card, self) for card in found["messages"]]
@@ -209,8 +238,10 @@ class Team:
         process: tuple[int, str] | None = None,
         poll_s: float = 1.0,
         branch: str = "",
+        run: str = "",
     ) -> None:
         self._branch = branch
+        self.run = run  # of a worker's program: what it says counts while this is the newest
         self.client = client
         self.another = another  # a client of its own, for the thread that renews leases
         self.name = client.team

@@ -1,12 +1,12 @@
 """The verbs in this process: open a transaction, run the verb, commit, ring."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rookery.core import errors
 from rookery.core.caller import Caller
 from rookery.service.tx import World
-from rookery.store.port import Store
+from rookery.store.port import Store, Transaction
 from rookery.wake.port import Bell, Listener
 
 from .deed import Deed, ring
@@ -20,16 +20,19 @@ class LocalClient:
         self._world = world
 
     def call(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
-        deed = Deed(verb, args, caller, self._world)
+        deed = Deed(verb, args, caller, self._world, self._read)
         if deed.writes:
             result = self._store.write(self.team, deed.work)
             deed.follow_up(ring(self._bell, self.team, deed.rings()))
         else:
-            result = self._store.read(self.team, deed.work)
+            result = self._read(deed.work)
             deed.follow_up({})
         if deed.beat_is_due():
             self._beat(deed)
         return result
+
+    def _read(self, work: Callable[[Transaction], Any]) -> Any:
+        return self._store.read(self.team, work)
 
     def _beat(self, deed: Deed) -> None:
         try:

@@ -191,8 +191,12 @@ class QueuedClient:
         self._local = threading.local()
         self._opened: list[Store] = []
 
-    def deed(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Deed:
-        return Deed(verb, args, caller, self._world_of(team))
+    def deed(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller, world: World | None = None) -> Deed:
+        """Of a verb that looks before it begins: by a thread that has the time."""
+        return Deed(verb, args, caller, world or self._world_of(team), partial(self._read, team))
+
+    def _read(self, team: str, work: Callable[[Transaction], Any]) -> Any:
+        return self._own_store().read(team, work)
 
     def submit(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> "Future[Any]":
         """A write to the queue, a read to the pool: answered by a future, in neither case by this thread."""
@@ -227,7 +231,7 @@ class QueuedClient:
 
     def read_here(self, team: str, deed: Deed) -> Any:
         """By the calling thread, which has the time, on a connection that it keeps."""
-        result = self._own_store().read(team, deed.work)
+        result = self._read(team, deed.work)
         self.slow_reads += 1
         self._after_read(team, deed)
         return result
@@ -265,7 +269,7 @@ class TeamOfQueue:
 
     def call(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         queued = self._queued
-        deed = Deed(verb, args, caller, self._world) if self._world else queued.deed(self.team, verb, args, caller)
+        deed = queued.deed(self.team, verb, args, caller, self._world)
         return queued.written(self.team, deed).result() if deed.writes else queued.read_here(self.team, deed)
 
     def listen(self, name: str) -> Listener:

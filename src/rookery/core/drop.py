@@ -25,7 +25,7 @@ from rookery.core.record import NamedTuple
 from . import errors, extras, names, text
 
 MARK = "---"
-REAR = ("spawn", "entity_refs")
+REAR = ("spawn", "entity_refs", "report")
 SPAWN = ("mesh", "kind", "reason", "context", "lens", "priority")
 MATTER_LIMIT = 16_384  # characters of front or rear matter: nobody writes more by hand, and parsing it takes time
 WORD_LIMIT = 200

@@ -42,7 +42,8 @@ LANDING = ("land.queued", "land.started", "land.landed", "land.failed", "land.un
 # Workers, from the request to the end of the last run.
 WORKERS = (
     "worker.spawned", "worker.started", "worker.stop", "worker.lost", "worker.ended", "worker.respawn",
-    "worker.deleted", "crew.start", "crew.scale", "crew.stopping", "crew.finished", "crew.stopped", "crew.failed",
+    "worker.deleted", "worker.asked", "worker.answered", "worker.done", "worker.failed",
+    "crew.start", "crew.scale", "crew.stopping", "crew.finished", "crew.stopped", "crew.failed",
 )  # fmt: skip
 
 # Mail that nobody is woken for any more.
@@ -57,7 +58,8 @@ LEDGER = (
     "mail.expired", "mail.rerouted", "mail.seen", "mail.announced", "mail.resent", "mail.dropped", "delivery.opened",
     "delivery.closed", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
     "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
-    "token.revoked", "artifact", "worker.starting", "worker.recorded", "change",
+    "token.revoked", "artifact", "worker.starting", "worker.recorded", "worker.progress", "worker.withdrew",
+    "worker.nudged", "change",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from rookery.core.record import NamedTuple
@@ -90,6 +91,14 @@ class Workspaces(Protocol):
     ) -> ChangeSet:
         """Commit what is not committed there, as the author; what it has of its own since it parted from the branch
         (left out: the one that is checked out in the root). With `keep`, a ref under that name holds on to its head."""
+        ...
+
+    def unknown_commits(self, where: str, names: Sequence[str]) -> list[str]:
+        """Those that stand for no commit of the repository that this working copy belongs to."""
+        ...
+
+    def has_file(self, where: str, written: str) -> bool:
+        """Is there such a file inside this working copy? A line may be named behind it."""
         ...
 
     def reclaimable(self, tree: str, root: str, branch: str, captured: str) -> str:

@@ -5,14 +5,14 @@ where the worktree parted from that branch last, and its head (H38).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rookery.core.errors import Refused
 from rookery.core.landing import REFS
 from rookery.core.ports import ChangeSet
 
-from . import repository
+from . import repository, witness
 from .repository import git, told
 
 SHOWN = 1_000  # files of a change set that are listed
@@ -38,6 +38,12 @@ class Worktrees:
             start, head, onto, files[:SHOWN], len(files), sum(each["added"] for each in files),
             sum(each["removed"] for each in files), _patch(tree, start, head, limit),
         )  # fmt: skip
+
+    def unknown_commits(self, where: str, names: Sequence[str]) -> list[str]:
+        return witness.unknown_commits(where, names)
+
+    def has_file(self, where: str, written: str) -> bool:
+        return witness.has_file(where, written)
 
     def reclaimable(self, tree: str, root: str, branch: str, captured: str) -> str:
         return reclaimable(tree, root, branch, captured)

@@ -15,6 +15,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     workers.py  spawn, stop, respawn, show       supervising.py the same for their keeper: begin, started, ended
     kinds.py    kinds of workers                 policies.py what keeps one of them from writing
     spawning.py workers that messages ask for
+    protocol.py progress, done, fail of workers  questions.py ask, answer
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents

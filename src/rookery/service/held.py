@@ -1,6 +1,6 @@
 """What a claim holds: its lease. Shared by every verb that takes, keeps or ends one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rookery.core import errors, holding, names, presence, tasks, text
@@ -146,8 +146,9 @@ def note(tx: Tx, task: str, kind: str, by: str, said: str) -> int:
 
 
 def tell(
-    tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = "high", tags: Sequence[str] = ("task",)
-) -> None:
+    tx: Tx, to: Sequence[str], subject: str, body: str, *, priority: str = "high", tags: Sequence[str] = ("task",),
+    payload: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
     """Mail from the system itself; it costs nobody's budget."""
     wanted = dict.fromkeys(name for name in to if name and name != names.SYSTEM)
     rows = [row for row in (tx.find_agent(name) for name in wanted) if row is not None]
@@ -164,7 +165,7 @@ def tell(
         priority=priority,
         subject=subject[:500],
         body=body,
-        payload={},
+        payload=payload or {},
         context={},
         attachments=[],
         tags=list(tags),

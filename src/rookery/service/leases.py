@@ -1,9 +1,11 @@
 """Taking a task, keeping it, and ending it: claim, renew, release, done, fail, block, progress."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, patterns, tasks, text
+from rookery.core.workers import State
 from rookery.store.port import Row
 
 from . import artifacts, held, landing, limits, nearby, resources, unlocking
@@ -31,14 +33,37 @@ def claim(
     me = tx.me()
     tx.beat()
     ttl = lease_ttl(tx, ttl_ms)
+    worker = _worker(tx, me)
+    own = tx.one("task_hold", id=worker["task"]) if worker and id in ("", worker["task"]) else None
+    if own and own["status"] == tasks.Status.IN_PROGRESS and own["holder"] == me["id"]:
+        return leased(tx, own["id"], own["ttl_ms"])  # it was claimed for it when it started
     if id:
-        return take(tx, me, held.settle(tx, held.find(tx, id)), ttl)
+        taken = take(tx, me, held.settle(tx, held.find(tx, id)), ttl)
+        if own and worker:
+            tx.run("reopen_report", id=worker["id"])  # its work came back: it will report anew
+        return taken
     if not next:
         raise errors.BadInput("Which task?", "Give its id, or --next.")
     if tx.is_limited():
         limits.allow_claim(tx, me)
     found = _best(tx, me, plan, kind, ttl)
     return found or {"taskId": None, "task": None, "lease": None}
+
+
+def _worker(tx: Tx, me: Row) -> Row | None:
+    """The worker that this agent is, if it has a task of its own."""
+    row = tx.one("worker_of_agent", agent=me["id"])
+    return row if row is not None and row["state"] != State.ENDED and row["task"] and row["role"] != "review" else None
+
+
+def _refuse_worker(tx: Tx, id: str, word: str) -> None:
+    """What a worker makes of its own task, it reports: the law of results is not to be walked around (H33)."""
+    worker = _worker(tx, tx.me())
+    if worker is not None and worker["task"] == id and worker["state"] != State.QUEUED:
+        raise errors.Refused(
+            f"{id} is what {worker['id']} was started for: its end is a report.", f"`rook {word}`; --help tells how.",
+            code="REPORT_WANTED",
+        )  # fmt: skip
 
 
 def lease_ttl(tx: Tx, ttl_ms: int | None) -> int:
@@ -149,12 +174,18 @@ def done(
     evidence: Annotated[list[str] | None, Arg("anything else that shows it, as artifact-0001 (repeatable)")] = None,
     epoch: Epoch = None,
 ) -> dict[str, Any]:
-    row = held.find(tx, id)
-    me = tx.me()
-    shown = tasks.check_evidence(
-        {"commits": commits or [], "tests": tests or [], "prs": prs or [], "notes": evidence or []}
-    )
-    artifacts.check_named(tx, evidence or [])
+    _refuse_worker(tx, id, "done")
+    shown = {"commits": commits or [], "tests": tests or [], "prs": prs or [], "notes": evidence or []}
+    return complete(tx, held.find(tx, id), summary, shown, epoch=epoch)
+
+
+def complete(
+    tx: Tx, row: Row, summary: str, evidence: Mapping[str, Sequence[str]], *, epoch: int | None
+) -> dict[str, Any]:
+    """A task ends well, under its lease."""
+    id, me = row["id"], tx.me()
+    shown = tasks.check_evidence(evidence)
+    artifacts.check_named(tx, evidence["notes"])
     review = tasks.REVIEW_PENDING if row["review"] in (tasks.REVIEW_WANTED, tasks.REVIEW_PENDING) else ""
     result = json.dumps(
         {"summary": text.check_text(summary, "the summary")[:10_000], "evidence": shown, "epoch": row["epoch"]}
@@ -189,8 +220,13 @@ def done(
 
 
 def fail(tx: Tx, id: Id, reason: Annotated[str, Arg("why", flag="-m")] = "", *, epoch: Epoch = None) -> dict[str, Any]:
-    row = held.find(tx, id)
-    me = tx.me()
+    _refuse_worker(tx, id, "fail")
+    return give_up(tx, held.find(tx, id), reason, epoch=epoch)
+
+
+def give_up(tx: Tx, row: Row, reason: str, *, epoch: int | None) -> dict[str, Any]:
+    """A task does not end well, under its lease."""
+    id, me = row["id"], tx.me()
     reason = text.check_text(reason, "the reason")[:2000]
     status = tasks.after_setback(row["attempts"], tx.settings["tasks.attempts"], tasks.Status.FAILED)
     why = f"failed {row['attempts']} times: {reason}"[:300] if status is tasks.Status.BLOCKED else reason[:300]

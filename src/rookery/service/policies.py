@@ -29,8 +29,10 @@ class Bound(NamedTuple):
 def worker_of(tx: Tx, agent: Row) -> Bound | None:
     """None for an agent that is no worker, or is one no longer."""
     row = tx.one("kind_of_worker", agent=agent["id"]) if tx.flags & WORKED else None
-    if row is None:
-        return None
+    return _bound(row) if row is not None else None
+
+
+def _bound(row: Row) -> Bound:
     from rookery.core import kinds  # before every tool of every agent; few of them are workers
 
     kind = kinds.from_data({"name": row["kind"], **json.loads(row["profile"])})
@@ -52,6 +54,17 @@ POLICIES: Sequence[WritePolicy] = (WorkerPolicy(),)
 
 def refusal(tx: Tx, agent: Row) -> str:
     return next((why for policy in tx.world.policies if (why := policy.refusal(tx, agent))), "")
+
+
+def keeps_from_landing(tx: Tx, worker: str) -> str:
+    """Why nothing of a worker lands, live or not; "" if nothing is against it."""
+    row = tx.one("kind_of_worker_id", id=worker)
+    if row is None:
+        return ""
+    from rookery.core import kinds
+
+    bound = _bound(row)
+    return kinds.write_refusal(bound.kind, plan_ok=bound.plan_ok)
 
 
 def check(tx: Tx, agent: Row) -> None:

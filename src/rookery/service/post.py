@@ -1,6 +1,5 @@
 """Sending: one transaction however many get it, and an answer that says what is known about each of them."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -9,7 +8,7 @@ from rookery.core import handoff as handoffs
 from rookery.core.delivery import KEEPER
 from rookery.store.port import Row
 
-from . import idempotency
+from . import idempotency, raising
 from .recipients import Recipients, members, resolve
 from .tx import REACHED, Tx
 from .verbs import Arg
@@ -156,7 +155,7 @@ def reply(
         thread=original["thread"],
         reply_to=id,
     )
-    _note_answer(tx, sender, original, result, mark_read)
+    _note_answer(tx, sender, original, result, mark_read, body)
     if notes:
         result["notes"] = notes
     return result
@@ -240,8 +239,6 @@ def dispatch(
         tx, sender, draft, recipients, group=said("group") or recipients.group, thread=root, reply_to=reply_to, id=id
     )
     if asks_human:
-        from . import raising
-
         result["escalation"] = raising.asked(tx, sender, draft, result)
     if notes:
         result["notes"] = notes
@@ -438,19 +435,12 @@ def _conversation(tx: Tx, sender: Row, id: str) -> Row:
 def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:
     if not everyone and original["sender"] == sender["id"]:  # a word more to those who got the first one
         return [row["name"] for row in tx.all("deliveries_of", message=original["n"])]
-    if original["sender_name"] == names.SYSTEM and (asker := _asker(tx, original)):
+    if original["sender_name"] == names.SYSTEM and (asker := raising.asker(tx, original)):
         return [asker]
     if not everyone:
         return [original["sender_name"]]
     people = [row["name"] for row in tx.all("thread_people", thread=original["thread"])]
     return [name for name in people if name != sender["name"]] or [original["sender_name"]]
-
-
-def _asker(tx: Tx, escalation: Row) -> str:
-    """Whose message the system put before someone: that one is answered, and not the system."""
-    related: Any = json.loads(escalation["context"]).get("related") or [""]
-    asked = tx.one("message_by_id", id=str(related[0]))
-    return asked["sender_name"] if asked and asked["sender_name"] != names.SYSTEM else ""
 
 
 def mark_answered(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool = True) -> None:
@@ -470,8 +460,13 @@ def mark_answered(tx: Tx, sender: Row, original: Row, result: dict[str, Any], ma
         note("answered", result["id"])
 
 
-def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool) -> None:
+def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mark_read: bool, body: str) -> None:
     mark_answered(tx, sender, original, result, mark_read)
+    if question := raising.question(original):
+        from . import questions  # few messages carry one
+
+        result["question"] = questions.answered_by_reply(tx, question, sender, body)
+        return
     if original["type"] != mail.Type.ESCALATION or original["sender"] == sender["id"]:
         return  # its author's second thought is not an answer
     if original["label"] == mail.ASK_HUMAN and not sender["is_human"]:

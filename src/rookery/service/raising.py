@@ -1,5 +1,6 @@
-"""The record of an escalation, beside the message that carries it."""
+"""The record of an escalation, beside the message that carries it; and whom a message of the system speaks for."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,3 +31,20 @@ def open_record(
         raised_by=sender["id"], at=tx.wall, message=message,
     )  # fmt: skip
     tx.event("escalation.open", sender["name"], target=to, ref=id, preview=title)
+
+
+def asker(tx: Tx, original: Row) -> str:
+    """Whose message or question the system put before someone: that one is answered, and not the system."""
+    if id := question(original):
+        found = tx.one("question", id=id)
+        return found["asker"] or "" if found else ""
+    related: Any = json.loads(original["context"]).get("related") or [""]
+    asked = tx.one("message_by_id", id=str(related[0]))
+    return asked["sender_name"] if asked and asked["sender_name"] != names.SYSTEM else ""
+
+
+def question(original: Row) -> str:
+    """The question of a worker that a message of the system carries."""
+    if original["sender_name"] != names.SYSTEM or original["payload"] == "{}":
+        return ""
+    return str(json.loads(original["payload"]).get("question") or "")

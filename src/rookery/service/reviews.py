@@ -4,6 +4,7 @@ import json
 from typing import Annotated, Any
 
 from rookery.core import errors, tasks, text
+from rookery.store.port import Row
 
 from . import held, landing, unlocking
 from . import tasks as things
@@ -56,6 +57,7 @@ def review(
     held.note(tx, id, "review", me["name"], f"{verdict}: {feedback}"[:2000])
     tx.event("task.review", me["name"], ref=id, preview=f"{verdict} {row['title']}", verdict=verdict, epoch=judged)
     _tell(tx, row, verdict, feedback, outcome)
+    _settle_reviewer(tx, me, id, verdict, feedback)
     tx.beat()
     return things.card(tx, id)
 
@@ -83,6 +85,15 @@ def _check(tx: Tx, row: Any, reviewer: int, epoch: int, verdict: str, feedback: 
             "Judge what was delivered.",
             code="COMMIT_MISMATCH",
         )
+
+
+def _settle_reviewer(tx: Tx, me: Row, task: str, verdict: str, feedback: str) -> None:
+    """Of a worker that was started to judge this, the verdict is the report."""
+    worker = tx.one("worker_of_agent", agent=me["id"])
+    if worker is not None and worker["role"] == "review" and worker["task"] == task:
+        from . import protocol  # most who judge are no workers
+
+        protocol.judged(tx, worker, verdict, feedback)
 
 
 def _moved(row: Any, epoch: int) -> errors.Refused:

@@ -15,7 +15,7 @@ from rookery.core import errors, mesh, names, tasks, text, times, workers
 from rookery.core.workers import Ending, State, Wish
 from rookery.store.port import Row
 
-from . import budget, endpoints, held, holding, leases, limits
+from . import budget, endpoints, held, holding, leases, limits, questions
 from . import mesh as meshing
 from . import tokens as minting
 from .tx import Tx
@@ -362,6 +362,7 @@ def _keep_task(tx: Tx, row: Row, agent: Row) -> None:
 
 def _over(tx: Tx, row: Row, how: str, tail: str) -> None:
     """Whoever asked for it is told of a worker that ended without a word, and its task is anyone's again."""
+    questions.withdraw(tx, row, "its worker is over")
     if row["report"] in workers.SETTLED:
         return
     told = f"{row['id']} ({row['name']}) ended without a report: {how}"

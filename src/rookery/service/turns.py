@@ -111,7 +111,7 @@ def step(
 def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
     me = tx.me()
     told: dict[str, Any] = {"agent": me["name"], "moment": moment.value, "text": "", "shown": [], "upto": 0,
-                            "hold": False, "settle": False, "phase": None}  # fmt: skip
+                            "hold": False, "settle": False, "nudge": False, "phase": None}  # fmt: skip
     if not _is_agent(tx, me):
         return told  # the person's mail is not for whatever program runs without a name
     turn = turn_of(tx, me)
@@ -123,8 +123,20 @@ def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
         return told | summed(tx, me, fresh(tx, me, turn["handed_to"]), limit)
     waiting = _holding(tx, me, turn)
     if not waiting.rows:
-        return told | {"settle": turn["holds"] > 0}
+        return told | (_nudge(tx, me) or {"settle": turn["holds"] > 0})
     return told | summed(tx, me, waiting, limit) | {"hold": True}
+
+
+def _nudge(tx: Tx, me: Row) -> dict[str, Any]:
+    """A worker whose turn ends without a report is told how to make one, once."""
+    worker = tx.one("worker_of_agent", agent=me["id"])
+    if worker is None:
+        return {}
+    from rookery.core import protocol as law  # few agents are workers
+
+    from . import protocol
+
+    return {"text": law.nudge(worker["id"]), "hold": True, "nudge": True} if protocol.is_silent(tx, worker) else {}
 
 
 def _is_agent(tx: Tx, me: Row) -> bool:
@@ -222,6 +234,7 @@ def told(
     shown: Annotated[list[str] | None, Arg("the messages that were shown")] = None,
     upto: Annotated[int, Arg("`upto` of what was offered")] = 0,
     hold: Annotated[bool, Arg("a turn was kept from ending by it")] = False,
+    nudge: Annotated[bool, Arg("a worker was told that it ended its turn without a report")] = False,
     channel: Annotated[str, Arg("how it was shown")] = "hook",
     phase: Annotated[str | None, Arg("where the program is by now", choices=tuple(Phase))] = None,
 ) -> dict[str, Any]:
@@ -239,10 +252,18 @@ def told(
         tx.run("dead_reached", agent=me["id"], upto=upto)
     if entered is not None:
         _enter(tx, me, entered)
+    if nudge:
+        _nudged(tx, me)
     done = [id for id in dict.fromkeys(shown or []) if handed(tx, me, id, f"{channel}:{where.value}")]
     announce(tx, me, f"{channel}:{where.value}", turn["handed_to"], upto)
     tx.beat()
     return {"agent": me["name"], "handed_over": done, "holds": holds}
+
+
+def _nudged(tx: Tx, me: Row) -> None:
+    worker = tx.one("worker_of_agent", agent=me["id"])
+    if worker is not None and tx.run("nudged", id=worker["id"]):
+        tx.event("worker.nudged", names.SYSTEM, target=me["name"], ref=worker["id"], preview="ended a turn silently")
 
 
 def enter(

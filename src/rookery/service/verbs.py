@@ -30,6 +30,9 @@ class Arg(NamedTuple):
     hidden: bool = False  # not on the command line
 
 
+Ask = Callable[[str, Mapping[str, Any]], Any]  # a verb that only looks, and its arguments
+
+
 class Parameter(NamedTuple):
     name: str
     type: Any
@@ -49,12 +52,15 @@ class Verb(NamedTuple):
     by_token: bool = True  # can be called with such a token at all
     secret: bool = False  # its answer is told once and kept nowhere, so no idempotency key can bring it back
     before: str = ""  # module.function(world, args) -> args: what touches files goes before the transaction
+    asks: bool = False  # and before(world, args, ask): what it touches, it asks the ledger first, as the same caller
 
     def load(self) -> Callable[..., Any]:
         return _load(self.place)
 
-    def prepared(self, world: Any, args: Mapping[str, Any]) -> Mapping[str, Any]:
-        return _load(self.before)(world, args) if self.before else args
+    def prepared(self, world: Any, args: Mapping[str, Any], ask: Ask) -> Mapping[str, Any]:
+        if not self.before:
+            return args
+        return _load(self.before)(world, args, ask) if self.asks else _load(self.before)(world, args)
 
 
 def _load(place: str) -> Callable[..., Any]:
@@ -215,6 +221,16 @@ TABLE: tuple[Verb, ...] = (
     Verb("stop", "workers.stop", "Have a worker wrap up and end"),
     Verb("respawn", "workers.respawn", "Start a worker's program anew"),
     Verb("delete", "workers.delete", "Forget a worker that is over"),
+    # what a worker says of its work
+    Verb("worker.self", "protocol.who_am_i", "The worker that the caller is, if it is one", writes=False),
+    Verb("progress", "protocol.progress", "Show how far you are: your steps, up to 12"),
+    Verb("ask", "questions.ask", "Put a question before whoever started you, and wait"),
+    Verb("answer", "questions.answer", "Answer a worker's question, or decide about its plan"),
+    Verb("questions", "questions.listed", "Questions of workers that wait for an answer", writes=False),
+    Verb("question.show", "questions.show", "One question, and its answer", writes=False),
+    Verb("done", "protocol.done", "Report your result: an outcome, a summary, and evidence that can be looked up",
+         before="protocol.gathered", asks=True),
+    Verb("fail", "protocol.fail", "Report that you can not go on, and why"),
     # crews
     Verb("crew.run", "crews.run", "Work off a plan with a crew of workers"),
     Verb("crew.list", "crews.listed", "Crews, and how far they are", writes=False),

@@ -355,6 +355,9 @@ WRAP_UP = (
 def end(tx: Tx, row: Row, wish: Wish, why: str) -> None:
     """Have a worker stopped; nothing where that was said already, or it is over."""
     if row["state"] == State.QUEUED:
+        from . import questions
+
+        questions.withdraw(tx, row, "its worker is over")
         tx.run("drop_queued", id=row["id"], why=why)
         give_back(tx, row, why or "its worker was never started")
         tx.event("worker.ended", tx.me()["name"], target=row["name"], ref=row["id"], preview="never started")

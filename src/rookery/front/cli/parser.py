@@ -11,7 +11,9 @@ from rookery.service.verbs import Parameter, Verb, parameters
 from .call import Call, Extra
 
 KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN", "span": "SPAN", "money": "AMOUNT"}
-STDIN_ARGUMENTS = ("body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content")
+STDIN_ARGUMENTS = (
+    "body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content", "question",
+)  # fmt: skip
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,8 +73,9 @@ class Parser(argparse.ArgumentParser):
         self.add_argument(*extra.names, **options)
 
     def _mixes(self) -> bool:
-        """`send bob -s x alice` reads both names; argparse can do it where positionals are plain."""
-        return any(action.nargs == "+" for action in self._get_positional_actions())
+        """`send bob -s x alice` reads both names, and `answer ID --reject TEXT` the text; argparse can do it where
+        positionals are plain."""
+        return any(action.nargs in ("+", "?") for action in self._get_positional_actions())
 
 
 def _written(action: argparse.Action) -> str:

@@ -71,6 +71,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_kinds
 
         return show_kinds.SHOWS[shown_as]
+    if shown_as in ("progress", "ask", "answer", "done", "fail", "questions", "question.show"):
+        from . import show_reporting
+
+        return show_reporting.SHOWS[shown_as]
     return SHOWS.get(shown_as, _plain_values)
 
 

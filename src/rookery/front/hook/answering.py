@@ -137,9 +137,11 @@ def _offered(desk: Desk, event: Event, offered: Mapping[str, Any]) -> Answered:
     answer = Answer(hold=text) if held else Answer(context=text)
     phase = None if event.moment is Moment.AFTER else hooks.phase_of(event, held=held)  # a step has written it down
     moved = phase is not None and offered["phase"] not in (None, phase)
-    if not (offered["upto"] or offered["settle"] or moved):
+    if not (offered["upto"] or offered["settle"] or offered["nudge"] or moved):
         return Answered(answer)
     told = {"moment": event.moment, "shown": offered["shown"], "upto": offered["upto"], "hold": held}
+    if offered["nudge"]:
+        told["nudge"] = True
     if moved:
         told["phase"] = phase
     return Answered(answer, Later("turn.told", told, desk.call.cwd, desk.options))

@@ -16,6 +16,7 @@ from . import (
     shapes_landing,
     shapes_mail,
     shapes_monitor,
+    shapes_protocol,
     shapes_runs,
     shapes_turns,
     shapes_workers,
@@ -355,7 +356,7 @@ class Alive(TypedDict):
 RESULTS: Mapping[str, Any] = {
     **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
     **shapes_kinds.RESULTS, **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
-    **shapes_runs.RESULTS, **shapes_workers.RESULTS,
+    **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,
     "task.progress": Progress, "task.assign": Task, "task.cancel": TaskCanceled, "task.unblock": Task,

@@ -16,6 +16,7 @@ class Offered(TypedDict):
     upto: int
     hold: bool
     settle: bool
+    nudge: bool
     phase: Phase | None
     watched: NotRequired[Words]
 

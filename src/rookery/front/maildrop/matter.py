@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rookery.core import drop, errors, frontmatter
+from rookery.core import drop, errors, frontmatter, reports
 
 
 def parsed(written: str, what: str) -> dict[str, Any]:
@@ -29,6 +29,5 @@ def letter(data: bytes, rounds_max: int) -> drop.Letter:
     if "\0" in written:
         raise errors.BadInput("It contains a NUL character.", "Write text.", code="NOT_UTF8")
     parts = drop.split(written)
-    return drop.letter(
-        parsed(parts.front, "front"), parts.body, parsed(parts.rear, "rear"), rounds_max=rounds_max
-    )  # fmt: skip
+    front, rear = parsed(parts.front, "front"), parsed(parts.rear, "rear")
+    return reports.letter(front, parts.body, rear) or drop.letter(front, parts.body, rear, rounds_max=rounds_max)

@@ -5,7 +5,7 @@ import math
 import os
 import select
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol
@@ -44,7 +44,14 @@ def boxes(client: Client, caller: Caller, settings: Settings, places: Sequence[s
         settle_s=settings["maildrop.settle_s"], patience_s=settings["maildrop.patience_s"],
         limit=settings["mail.body_limit"] + drop.MATTER_LIMIT, rounds_max=settings["mail.rounds_max"],
     )  # fmt: skip
-    return [Box(place, lambda args: client.call("drop", args, caller), terms) for place in places]
+    return [Box(place, lambda args: taken(client, caller, args), terms) for place in places]
+
+
+def taken(client: Client, caller: Caller, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message is taken in; a worker's report is what the worker would have said itself, and repeats do no harm."""
+    if "report" not in args:
+        return client.call("drop", args, caller)
+    return client.call(args["report"], args["args"], caller._replace(agent=args["sender"]))
 
 
 # -- one pass --------------------------------------------------------------------------------------------------------

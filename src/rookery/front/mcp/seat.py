@@ -28,6 +28,7 @@ class Seat(ABC):
 
     team: str
     reads_only = False
+    run = ""  # of a worker's program, where that can be told: what its own token proves elsewhere
 
     def __init__(self, name: str = "") -> None:
         self._name = name  # given from outside, or taken
@@ -76,6 +77,10 @@ class Seat(ABC):
             raise errors.Refused("You have no name in this team yet.", "Call join first.", code="WHO_ARE_YOU")
         return name
 
+    async def worker(self) -> dict[str, Any] | None:
+        """The worker that sits here, if one does: its `done`, `ask`, `fail` and `progress` are its report."""
+        return (await self.call("worker.self", {}))["worker"]
+
     async def join(self, args: Mapping[str, Any]) -> dict[str, Any]:
         """Once. The same name again goes on with what it has, or, where another took it over, asks for it back."""
         mine = await self._still()
@@ -108,6 +113,7 @@ class LocalSeat(Seat):
         self._agent = house.environ.get("ROOK_AGENT", "")
         super().__init__(self._agent)
         self.team = house.team
+        self.run = house.environ.get("ROOK_RUN", "")
         self._house = house
         self._chain = process.ancestors(peer)
         self._peer = peer

@@ -9,7 +9,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from rookery.core import errors, tokens
+from rookery.core import errors, protocol, tokens
 from rookery.core.record import NamedTuple
 from rookery.front.http.openapi import schema_of
 from rookery.service import verbs
@@ -30,6 +30,7 @@ class Tool(NamedTuple):
     spare: tuple[str, ...] = ()  # required by the verb, found out here when left out
     says: Mapping[str, str] = {}  # an argument explained in other words
     writes: bool = True
+    other: str = ""  # the verb for those who are no workers: its arguments are taken, too
 
 
 # -- how each is done --------------------------------------------------------------------------------------------
@@ -46,10 +47,23 @@ async def _who(seat: Seat, args: dict[str, Any]) -> str:
 async def _send(seat: Seat, args: dict[str, Any]) -> str:
     await seat.me()
     answered = args.pop("reply_to", "")
+    if answered.startswith(protocol.QUESTION):
+        return words.decided(await seat.call("answer", {"id": answered, **_decision(args)}))
     if answered:
         said = args.get("body") or args.get("subject", "")
         return words.sent(await seat.call("reply", {"id": answered, "body": said}))
     return words.sent(await seat.call("send", args))
+
+
+def _decision(args: dict[str, Any]) -> dict[str, Any]:
+    """An answer as a model writes it: a number chooses, `approve` and `reject: why` decide about a plan."""
+    said = (args.get("body") or args.get("subject", "")).strip()
+    word, _, rest = said.partition(":")
+    if said.isdecimal() and len(said) == 1:
+        return {"option": int(said)}
+    if word.strip().lower() in ("approve", "reject"):
+        return {word.strip().lower(): True, "said": rest.strip()}
+    return {"said": said}
 
 
 async def _inbox(seat: Seat, args: dict[str, Any]) -> str:
@@ -76,20 +90,56 @@ async def _claim(seat: Seat, args: dict[str, Any]) -> str:
 
 
 async def _progress(seat: Seat, args: dict[str, Any]) -> str:
-    return words.noted(await seat.call("task.progress", await _of_my_task(seat, args)))
+    steps = args.pop("steps", None)
+    if await _is_report(seat, args):
+        told = {"note": args.get("said", ""), "run": seat.run} | ({} if steps is None else {"steps": steps})
+        return words.progress(await seat.call("progress", told))
+    said = "; ".join([*(steps or ()), *filter(None, [args.get("said")])])
+    return words.noted(await seat.call("task.progress", {**await _of_my_task(seat, args), "said": said}))
 
 
 async def _done(seat: Seat, args: dict[str, Any]) -> str:
+    if await _is_report(seat, args):
+        shown = [*args.pop("evidence", []), *args.pop("prs", [])]
+        return words.reported(await seat.call("done", {**args, "evidence": shown, "run": seat.run}))
+    for each in ("outcome", "unchanged"):
+        args.pop(each, None)
     return words.task_line(await seat.call("task.done", await _of_my_task(seat, args)))
 
 
 async def _fail(seat: Seat, args: dict[str, Any]) -> str:
+    if await _is_report(seat, args):
+        return words.reported(await seat.call("fail", {**args, "run": seat.run}))
     return words.task_line(await seat.call("task.fail", await _of_my_task(seat, args)))
 
 
 async def _ask(seat: Seat, args: dict[str, Any]) -> str:
+    """Of a worker: of whoever started it. Of others: of the person, and the options are part of the text."""
     await seat.me()
-    return words.asked(await seat.call("escalate", {"level": "person", **args}))
+    title, body = args.pop("title"), args.pop("body", "")
+    if await _is_report(seat, args):
+        args.pop("priority", None)
+        question = f"{title}\n\n{body}" if body else title
+        return words.question(await seat.call("ask", {**args, "question": question, "run": seat.run}))
+    options = [f"Option {at}: {each}" for at, each in enumerate(args.get("options", ()), 1)]
+    advice = [f"Recommended: {args['recommendation']}"] if args.get("recommendation") else []
+    told = {"title": title, "body": "\n".join(filter(None, (body, *options, *advice)))}
+    how = {"priority": args["priority"]} if args.get("priority") else {}
+    return words.asked(await seat.call("escalate", {"level": "person", **told, **how}))
+
+
+async def _is_report(seat: Seat, args: dict[str, Any]) -> bool:
+    """Does a worker speak of what it was started for? Of another task that it holds, it speaks as everyone does."""
+    worker = await seat.worker()
+    if worker is None or args.get("id") not in (None, worker["task"]):
+        return False
+    args.pop("id", None)
+    return True
+
+
+async def _spawn(seat: Seat, args: dict[str, Any]) -> str:
+    await seat.me()
+    return words.spawned(await seat.call("spawn", args))
 
 
 async def _reserve(seat: Seat, args: dict[str, Any]) -> str:
@@ -123,7 +173,8 @@ TABLE: tuple[Tool, ...] = (
     Tool("who", "Who is in the team and what they do.", "who", ("all",), _who, writes=False),
     Tool("send", "Send mail to agents, or answer one with reply_to.", "send",
          ("to", "subject", "body", "priority", "reply_to"), _send, spare=("to", "subject"),
-         says={"to": "names, broadcast:GROUP or any:ROLE", "body": "the message", "reply_to": "the mail it answers"}),
+         says={"to": "names, broadcast:GROUP or any:ROLE", "body": "the message",
+               "reply_to": "the mail or question it answers"}),
     Tool("inbox", "Unread mail, most urgent first; with id one mail in full, marked read.", "inbox",
          ("id", "open", "sender"), _inbox, says={"id": "one mail", "open": "also what was read but not acked"}),
     Tool("ack", "Say that mail is dealt with.", "ack", ("ids", "state", "reason"), _ack),
@@ -131,18 +182,23 @@ TABLE: tuple[Tool, ...] = (
          ("id", "status", "mine", "after"), _tasks, says={"id": "one task"}, writes=False),
     Tool("claim", "Take a task; exactly one agent holds it. Without id the best that is ready.", "task.claim",
          ("id", "plan"), _claim, says={"id": "the task", "plan": "only of this plan"}),
-    Tool("progress", "Note what was achieved on your task.", "task.progress", ("id", "said"), _progress,
-         spare=("id",), says=MINE),
-    Tool("done", "Complete your task, with evidence.", "task.done",
-         ("id", "summary", "commits", "tests", "prs", "evidence"), _done, needs=("summary",), spare=("id",), says=MINE),
-    Tool("ask", "Ask the person. The answer comes by mail.", "escalate", ("title", "body", "priority"), _ask,
-         says={"title": "the question, one line", "body": "what was tried, what is needed"}),
-    Tool("fail", "Give up your task and say why.", "task.fail", ("id", "reason"), _fail,
+    Tool("progress", "Show how far you are: your steps, and a note.", "progress", ("id", "steps", "said"), _progress,
+         other="task.progress", spare=("id", "said"), says=MINE | {"steps": "all of them, as `doing: the parser`"}),
+    Tool("done", "Complete your task. A worker says the outcome; evidence must be there.", "done",
+         ("id", "outcome", "summary", "commits", "tests", "prs", "evidence", "unchanged"), _done, other="task.done",
+         needs=("summary",), spare=("id",), says=MINE),
+    Tool("ask", "Ask whoever decides: a worker its parent, others the person. The answer comes by mail.", "ask",
+         ("title", "body", "priority", "risk", "options", "recommendation", "plan"), _ask, other="escalate",
+         needs=("title",), says={"title": "the question, one line", "body": "what was tried, what is needed"}),
+    Tool("fail", "Give up your task and say why.", "fail", ("id", "reason"), _fail, other="task.fail",
          needs=("reason",), spare=("id",), says=MINE),
     Tool("reserve", "Keep files for yourself before you edit them: all of them or none.", "reserve",
          ("paths", "shared", "reason"), _reserve, says={"reason": "what for"}),
     Tool("release", "Give reserved paths back.", "release", ("paths", "all"), _release,
          says={"all": "everything you reserved"}),
+    Tool("spawn", "Start a worker for a part that stands alone; it reports to you.", "spawn",
+         ("assignment", "kind", "host"), _spawn, needs=("assignment",), says={"kind": "as scout or implementer",
+         "host": "its agent program"}),
 )  # fmt: skip
 BY_NAME = {tool.name: tool for tool in TABLE}
 
@@ -153,7 +209,8 @@ BY_NAME = {tool.name: tool for tool in TABLE}
 @cache
 def schema(name: str) -> dict[str, Any]:
     tool = BY_NAME[name]
-    known = {parameter.name: parameter for parameter in verbs.parameters(verbs.find(tool.verb).load())}
+    known = {each.name: each for verb in (tool.other, tool.verb) if verb
+             for each in verbs.parameters(verbs.find(verb).load())}  # fmt: skip
     properties: dict[str, Any] = {}
     for each in tool.takes:
         parameter = known.get(each)

@@ -90,6 +90,32 @@ def noted(result: Mapping[str, Any]) -> str:
     return f"Noted on {result['id']}."
 
 
+def progress(result: Mapping[str, Any]) -> str:
+    done = sum(each["state"] == "done" for each in result["board"])
+    return f"{result['id']}: {done} of {len(result['board'])} steps done."
+
+
+def reported(result: Mapping[str, Any]) -> str:
+    task = f" {result['task']} is {result['status']}." if result["task"] else ""
+    judged = " It waits for a review." if result["review"] == "pending" else ""
+    return f"{result['id']} reported {result['report']}.{task}{judged} Nothing is left to do."
+
+
+def question(result: Mapping[str, Any]) -> str:
+    return (
+        f"{result['id']} was put before {result['askedOf']}. The answer comes by mail: end your turn and wait, and do "
+        "nothing that depends on it."
+    )
+
+
+def decided(result: Mapping[str, Any]) -> str:
+    return f"{result['id']} of {result['name']} is {result['state']}."
+
+
+def spawned(result: Mapping[str, Any]) -> str:
+    return f"{result['id']} ({result['name']}) will work on {result['task']}; it reports to you by mail."
+
+
 def reserved(result: Mapping[str, Any]) -> str:
     shared = " (shared)" if result["mode"] == "shared" else ""
     line = f" In line for it: {', '.join(result['waiting'][:LISTED])}." if result["waiting"] else ""

@@ -42,3 +42,7 @@ ON CONFLICT DO NOTHING;
 -- name: forget_spawn_asks
 -- Those that no longer count.
 DELETE FROM spawn_asks WHERE team = :team AND at <= :before;
+
+-- name: kind_of_worker_id
+-- The same of a worker, live or not.
+SELECT id, kind, profile, plan_ok, depth FROM workers WHERE team = :team AND id = :id;

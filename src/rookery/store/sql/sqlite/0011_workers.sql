@@ -104,6 +104,7 @@ CREATE TABLE questions (                      -- what a worker asked, and the an
   state      TEXT    NOT NULL DEFAULT 'open', -- open, answered, withdrawn
   answer     TEXT    NOT NULL DEFAULT '',
   choice     INTEGER,                         -- which option, from 1
+  approved   INTEGER,                         -- of a plan: 1 or 0
   answered_by INTEGER,
   created_at INTEGER NOT NULL,
   at         INTEGER NOT NULL,
