@@ -198,6 +198,13 @@ class CrewRun:
         if said := git("status", "--porcelain", cwd=self.here.repo):
             yield f"the working copy is not clean: {said}"
 
+    def crashed(self) -> list[tuple[Any, ...]]:
+        """Runs that ended otherwise than they should, with their last words."""
+        return self.ask("SELECT worker, n, reason, exit_code, tail FROM runs WHERE reason IN ('crashed', 'not-started')")
+
+    def _refs(self) -> list[str]:
+        return git("for-each-ref", "--format=%(refname)", "refs/rookery", cwd=self.here.repo).splitlines()
+
     def left_behind(self) -> list[str]:
         """What a crew that is over, and a daemon that went down, have left; each should be nothing."""
         home = self.here.home
@@ -208,7 +215,7 @@ class CrewRun:
             "worktrees": [each for each in self.here.worktrees() if not each.startswith(landing)],
             "workspaces": list(home.glob("teams/*/workers/*/workspace")),
             "tokens": list(home.glob("teams/*/workers/*/token")),
-            "refs": git("for-each-ref", "refs/rookery", cwd=self.here.repo),
+            "refs": [each for each in self._refs() if not each.endswith("/left")],
             "locks": [str(path) for path in (self.here.repo / ".git").rglob("*.lock")],
             "leases": self.ask("SELECT id FROM tasks WHERE holder IS NOT NULL AND status = 'in_progress'"),
             "reservations and slots": self.ask("SELECT id, pattern, agent, task FROM reservations"),

@@ -49,6 +49,7 @@ def test_the_daemon_is_killed_again_and_again() -> None:
         kill_daemons(crew, 12, seed=6)
         ends_well(crew)
         assert crew.daemon_kills >= 6, "it was over before: this shows little"
+        assert crew.crashed() == [], "workers do not notice"
 
 
 @pytest.mark.torture
