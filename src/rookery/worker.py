@@ -140,7 +140,7 @@ class Worker:
 
     def _report(self, verb: str, **said: Any) -> dict[str, Any]:
         """As this run: one that was replaced is refused. What was left out is left to the verb."""
-        return self.agent.call(verb, **{name: value for name, value in {**said, "run": self.run}.items() if value})
+        return self.agent.report(verb, **{name: value for name, value in {**said, "run": self.run}.items() if value})
 
     def _until(self, look: Any, timeout: float | None) -> Any:
         """Woken by the bell of the agent, or by the slow poll."""
