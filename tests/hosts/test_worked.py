@@ -156,3 +156,19 @@ def test_a_worker_makes_a_change_reports_and_is_over(site: Site, host: str) -> N
         card = site.becomes("w1", state="ended")
         assert site.unmet() == []
         assert (card["report"], card["outcome"], card["exit_code"]) == ("done", "completed", 0)
+
+
+def silent(host: str, tree: Path) -> list[Move]:
+    """It ends its turn without a word, is told so, and reports."""
+    moves = made(host, tree)
+    return [*moves[:-2], say("I think I am done."), expect("rook done"), *moves[-2:]]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_turn_that_ends_without_a_report_is_held_once(site: Site, host: str) -> None:
+    with site.up({part("w1"): silent(host, site.tree())}):
+        site.rook("task", "add", "The file", "-m", "Make the file made.txt")
+        site.rook("spawn", "task-0001", "--host", host, "--backend", "headless")
+        card = site.becomes("w1", state="ended")
+        assert site.unmet() == []
+        assert (card["report"], card["outcome"], len(site.events("worker.nudged"))) == ("done", "completed", 1)
