@@ -26,6 +26,7 @@ from tests.support.panes import until
 
 pytestmark = [pytest.mark.hosts, pytest.mark.tmux]
 HOSTS = ("claude", "codex")
+PATIENCE_S = 100.0  # less than the jail's own deadline
 SUMMARY = "Wrote made.txt with one line in it, as the task says, and read it again."
 QUICK = {"ROOK_WORKER_HEARTBEAT_S": "0.5", "ROOK_WORKER_GRACE_S": "1", "ROOK_WORKER_TERM_S": "2", "ROOK_POLL_S": "0.5"}
 
@@ -62,7 +63,8 @@ class Site:
             error.add_note(self.log())
             raise
         finally:
-            self.rook("down")
+            if thread.is_alive():
+                self.rook("down")
             thread.join(DEADLINE_S)
         (run,) = self._ran
         assert (run.code, run.left_behind) == (0, []), f"{run.stdout}\n{run.stderr}"
@@ -91,7 +93,7 @@ class Site:
             card = self.worker(id)
             return all(card[name] == value for name, value in wanted.items())
 
-        until(is_so, lambda: (wanted, self.worker(id), self.log()), DEADLINE_S)
+        until(is_so, lambda: (wanted, self.worker(id), self.log()), PATIENCE_S)
         return self.worker(id)
 
     def tree(self, id: str = "w1") -> Path:
@@ -172,3 +174,49 @@ def test_a_turn_that_ends_without_a_report_is_held_once(site: Site, host: str) -
         card = site.becomes("w1", state="ended")
         assert site.unmet() == []
         assert (card["report"], card["outcome"], len(site.events("worker.nudged"))) == ("done", "completed", 1)
+
+
+def judged(host: str, backend: str = "") -> list[Move]:
+    """It looks at what the task says and gives its verdict, in the way that its program has."""
+    program = ALL[host]
+    feedback = "made.txt is there with the line that the task asks for; nothing else was touched."
+    by_tool = program.mcp(SERVER, "done", {"outcome": "SHIP", "summary": feedback})
+    by_shell = [program.bash(f"rook task review task-0001 SHIP -m '{feedback}'")]
+    return [
+        *program.mcp(SERVER, "tasks", {"id": "task-0001"}),
+        expect(SUMMARY),
+        *(by_tool if host == "codex" else by_shell),
+        expect("task-0001"),
+        say("Judged."),
+    ]
+
+
+REVIEWER = """\
+---
+name: reviewer
+host: {host}
+read_only: true
+---
+Judge it.
+"""
+PLAN = """\
+# The files
+- [ ] The file
+  Make the file made.txt
+"""
+
+
+@pytest.mark.parametrize(("host", "other", "backend"), [("claude", "codex", "headless"), ("codex", "claude", "tmux")])
+def test_a_crew_of_two_programs_makes_a_change_judges_it_and_lands_it(
+    site: Site, host: str, other: str, backend: str
+) -> None:
+    (site.crew.base / "reviewer.md").write_text(REVIEWER.format(host=other))
+    (site.crew.base / "plan.md").write_text(PLAN)
+    with site.up({part("w1"): made(host, site.tree()), part("w2"): judged(other)}):
+        site.rook("kinds", "add", str(site.crew.base / "reviewer.md"))
+        run = ("--host", host, "--backend", backend, "--workers", "1", "--detach")
+        site.rook("crew", "run", str(site.crew.base / "plan.md"), *run, "--check", "test", "--check=-s", "--check", "made.txt")
+        until(lambda: site.rook("crew", "status", "crew-0001")["state"] == "finished", site.log, PATIENCE_S)
+        print(site.rook("crew", "status", "crew-0001"), site.rook("land", "list"), site.rook("task", "show", "task-0001"), site.worker("w1"), site.worker("w2"))
+        assert site.unmet() == []
+        assert site.landed("made.txt") == "made\n"

@@ -13,6 +13,7 @@ from .pieces import Block, Hooks, OwnFile, Piece, Server, Switch
 from .quoting import toml
 
 TIMEOUT_S = 10  # the hook has a deadline of its own, far below; this is for a machine that is lost in thought
+SHORTER = {("codex", "SessionEnd"): 3}  # more than it allows, which it complains of in its stream
 SETTINGS = "rookery.toml"
 FOLDERS = {
     "claude": ".claude", "codex": ".codex", "gemini": ".gemini", "opencode": ".opencode", "copilot": ".github/hooks",
@@ -66,7 +67,8 @@ def given(host: str, rook: str, *, closed: bool = False) -> dict[str, list[dict[
     groups: dict[str, list[dict[str, Any]]] = {}
     for piece in _hooks(host, rook, closed=closed):
         for event, entry in piece.entries.items():
-            groups.setdefault(event, []).append({"hooks": [dict(entry)]})
+            most = SHORTER.get((host, event), entry["timeout"])
+            groups.setdefault(event, []).append({"hooks": [{**entry, "timeout": most}]})
     return groups
 
 

@@ -16,9 +16,10 @@ SETTINGS_LIMIT = 1 << 20
 
 
 def wants_tree(order: Order) -> bool:
-    """Whether it works in a worktree of its own: as its kind says, unless the request said otherwise."""
+    """Whether it works in a worktree of its own: as its kind says, unless the request said otherwise. Whoever judges
+    compares commits."""
     said = order["extra"]
-    if said.get("no_worktree"):
+    if said.get("no_worktree") or order["role"] == "review":
         return False
     return bool(said.get("worktree") or order["profile"].get("worktree", True))
 
