@@ -3,9 +3,9 @@
 -- name: new_worker
 -- A worker, as it was asked for.
 INSERT INTO workers (team, n, id, agent, kind, profile, host, backend, model, machine, root, task, title, assignment,
-  parent, asked_by, depth, crew, role, seed, extra, state, base, tree, created_at, at)
+  parent, asked_by, depth, crew, role, seed, extra, state, base, judges, tree, created_at, at)
 VALUES (:team, :n, :id, :agent, :kind, :profile, :host, :backend, :model, :machine, :root, :task, :title, :assignment,
-  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, '', :now, :at);
+  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, :judges, '', :now, :at);
 
 -- name: worker
 -- One worker with its agent.
@@ -116,8 +116,8 @@ SELECT id, worker FROM runs WHERE team = :team AND session = :session AND sessio
 SELECT * FROM runs WHERE team = :team AND worker = :worker ORDER BY n DESC LIMIT :limit;
 
 -- name: worker_runs
--- Fence: the process of the run that was begun last, once. Of a reviewer, `base` says which completion it judges.
-UPDATE workers SET state = 'running', tree = :tree, base = CASE WHEN role = 'review' THEN base ELSE :base END, owned_to = 0
+-- Fence: the process of the run that was begun last, once.
+UPDATE workers SET state = 'running', tree = :tree, base = :base, owned_to = 0
 WHERE team = :team AND id = :id AND run = :run AND state = 'starting';
 
 -- name: run_started
