@@ -17,17 +17,32 @@ from typing import Any
 
 import pytest
 
+from tests.hosts import tui
 from tests.hosts.crew import ROOK, SERVER, SETTLE_S, Crew
 from tests.hosts.model.script import Asked, Move, Parts, expect, say
 from tests.hosts.programs import ALL
 from tests.hosts.stage import DEADLINE_S, Run, Stage, lines
-from tests.hosts.tui import settled
 from tests.support.panes import until
 
 pytestmark = [pytest.mark.hosts, pytest.mark.tmux]
 HOSTS = ("claude", "codex")
 PATIENCE_S = 100.0  # less than the jail's own deadline
 SUMMARY = "Wrote made.txt with one line in it, as the task says, and read it again."
+FEEDBACK = "made.txt is there with the line that the task asks for; nothing else was touched."
+CHECK = ("--check", "test", "--check=-s", "--check", "made.txt")
+REVIEWER = """\
+---
+name: reviewer
+host: {host}
+read_only: true
+---
+Judge it.
+"""
+PLAN = """\
+# The files
+- [ ] The file
+  Make the file made.txt
+"""
 QUICK = {"ROOK_WORKER_HEARTBEAT_S": "0.5", "ROOK_WORKER_GRACE_S": "1", "ROOK_WORKER_TERM_S": "2", "ROOK_POLL_S": "0.5"}
 
 
@@ -39,7 +54,8 @@ class Site:
         self.repo, self.home = self.crew.repo, self.crew.home
         self.stage = Stage(base / "both", ALL["claude"], self.repo)
         ALL["codex"].settle(self.stage.place)
-        settled(self.stage)
+        tui.claude(self.stage.place, trusted=True)
+        tui.codex(self.stage.place, trusted=True)
         (self.stage.home / ".profile").write_text(f'PATH="{self.crew.bin}:$PATH"\n')
         self._ran: list[Run] = []
 
@@ -96,6 +112,9 @@ class Site:
         until(is_so, lambda: (wanted, self.worker(id), self.log()), PATIENCE_S)
         return self.worker(id)
 
+    def peek(self, id: str) -> str:
+        return "\n".join(self.rook("peek", id)["lines"])
+
     def tree(self, id: str = "w1") -> Path:
         return self.home / "teams" / "rig" / "workers" / id / "workspace"
 
@@ -120,8 +139,9 @@ class Site:
         return [each["unmet"] or "more than the script has" for each in answers if each["unmet"] or each["over"]]
 
     def log(self) -> str:
-        paths = [self.home / "logs" / "daemon.log", *sorted(self.home.glob("teams/*/workers/*/runs/*/*.*"))]
+        paths = [self.home / "logs" / "daemon.log", *sorted(self.home.glob("teams/*/workers/*/runs/*/*.[ln]*"))]
         told = [f"--- {path}\n{path.read_text(errors='replace')[-3000:]}" for path in paths if path.is_file()]
+        told += [self.peek(worker["id"]) for worker in self.rook("workers")["workers"]]
         return "\n".join([*told, str(self.unmet())])
 
 
@@ -150,60 +170,81 @@ def made(host: str, tree: Path) -> list[Move]:
     ]
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_a_worker_makes_a_change_reports_and_is_over(site: Site, host: str) -> None:
-    with site.up({part("w1"): made(host, site.tree())}):
-        site.rook("task", "add", "The file", "-m", "Make the file made.txt")
-        site.rook("spawn", "task-0001", "--host", host, "--backend", "headless")
-        card = site.becomes("w1", state="ended")
-        assert site.unmet() == []
-        assert (card["report"], card["outcome"], card["exit_code"]) == ("done", "completed", 0)
-
-
 def silent(host: str, tree: Path) -> list[Move]:
     """It ends its turn without a word, is told so, and reports."""
     moves = made(host, tree)
     return [*moves[:-2], say("I think I am done."), expect("rook done"), *moves[-2:]]
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_a_turn_that_ends_without_a_report_is_held_once(site: Site, host: str) -> None:
-    with site.up({part("w1"): silent(host, site.tree())}):
-        site.rook("task", "add", "The file", "-m", "Make the file made.txt")
-        site.rook("spawn", "task-0001", "--host", host, "--backend", "headless")
-        card = site.becomes("w1", state="ended")
-        assert site.unmet() == []
-        assert (card["report"], card["outcome"], len(site.events("worker.nudged"))) == ("done", "completed", 1)
-
-
-def judged(host: str, backend: str = "") -> list[Move]:
+def judged(host: str) -> list[Move]:
     """It looks at what the task says and gives its verdict, in the way that its program has."""
     program = ALL[host]
-    feedback = "made.txt is there with the line that the task asks for; nothing else was touched."
-    by_tool = program.mcp(SERVER, "done", {"outcome": "SHIP", "summary": feedback})
-    by_shell = [program.bash(f"rook task review task-0001 SHIP -m '{feedback}'")]
+    by_tool = program.mcp(SERVER, "done", {"outcome": "SHIP", "summary": FEEDBACK})
+    by_shell = [program.bash(f"rook task review task-0001 SHIP -m '{FEEDBACK}'")]
     return [
+        expect("git diff"),
         *program.mcp(SERVER, "tasks", {"id": "task-0001"}),
         expect(SUMMARY),
         *(by_tool if host == "codex" else by_shell),
-        expect("task-0001"),
+        expect("task-0001 completed"),
         say("Judged."),
     ]
 
 
-REVIEWER = """\
----
-name: reviewer
-host: {host}
-read_only: true
----
-Judge it.
-"""
-PLAN = """\
-# The files
-- [ ] The file
-  Make the file made.txt
-"""
+# -- one worker ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_worker_makes_a_change_and_a_turn_without_a_report_is_held_once(site: Site, host: str) -> None:
+    with site.up({part("w1"): silent(host, site.tree())}):
+        site.rook("task", "add", "The file", "-m", "Make the file made.txt")
+        site.rook("spawn", "task-0001", "--host", host, "--backend", "headless")
+        card = site.becomes("w1", state="ended")
+        assert (site.unmet(), len(site.events("worker.nudged"))) == ([], 1)
+        assert (card["report"], card["outcome"], card["exit_code"]) == ("done", "completed", 0)
+        (run,) = card["runs"]
+        assert run["tokens"] == {"input": 50, "output": 25}, "five answers of the model"
+        task = site.rook("task", "show", "task-0001")
+        assert (task["status"], task["author"], task["attempts"]) == ("completed", card["name"], 1)
+        assert [change["worker"] for change in site.rook("changes")["changes"]] == ["w1"]
+        assert not (site.repo / "made.txt").exists(), "it worked in a tree of its own"
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_worker_that_only_reads_is_kept_from_writing_by_the_guard(site: Site, host: str) -> None:
+    program = ALL[host]
+    found = {"outcome": "findings", "summary": "held.txt says that it is as it was, in its first and only line.",
+             "evidence": ["held.txt"]}  # fmt: skip
+    moves = [
+        program.write(site.repo / "made.txt", "made\n"),
+        program.bash("echo more >> held.txt"),
+        expect("of the kind scout only reads"),
+        *program.mcp(SERVER, "done", found),
+        say("All done."),
+    ]
+    with site.up({part("w1"): moves}):
+        site.rook("spawn", "What does held.txt say?", "--kind", "scout", "--host", host, "--backend", "headless")
+        card = site.becomes("w1", state="ended")
+        assert site.unmet() == []
+        assert (card["report"], card["outcome"], card["tree"]) == ("done", "findings", None)
+    assert (site.repo / "held.txt").read_text() == "as it was\n"
+    assert not (site.repo / "made.txt").exists()
+
+
+def test_a_worker_at_a_terminal_rests_when_it_has_reported_and_ends_when_it_is_told(site: Site) -> None:
+    with site.up({part("w1"): made("claude", site.tree())}):
+        site.rook("task", "add", "The file", "-m", "Make the file made.txt")
+        site.rook("spawn", "task-0001", "--host", "claude", "--backend", "tmux")
+        card = site.becomes("w1", report="done")
+        until(lambda: "All done." in site.peek("w1"), site.log)
+        assert (card["state"], card["outcome"], site.worker()["state"]) == ("running", "completed", "running")
+        site.rook("stop", "w1")
+        card = site.becomes("w1", state="ended")
+        (run,) = card["runs"]
+        assert (site.unmet(), run["tokens"]) == ([], {"input": 40, "output": 20}), "read from its own record"
+
+
+# -- a crew ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("host", "other", "backend"), [("claude", "codex", "headless"), ("codex", "claude", "tmux")])
@@ -214,9 +255,17 @@ def test_a_crew_of_two_programs_makes_a_change_judges_it_and_lands_it(
     (site.crew.base / "plan.md").write_text(PLAN)
     with site.up({part("w1"): made(host, site.tree()), part("w2"): judged(other)}):
         site.rook("kinds", "add", str(site.crew.base / "reviewer.md"))
-        run = ("--host", host, "--backend", backend, "--workers", "1", "--detach")
-        site.rook("crew", "run", str(site.crew.base / "plan.md"), *run, "--check", "test", "--check=-s", "--check", "made.txt")
+        how = ("--host", host, "--backend", backend, "--workers", "1", *CHECK, "--detach")
+        site.rook("crew", "run", str(site.crew.base / "plan.md"), *how)
         until(lambda: site.rook("crew", "status", "crew-0001")["state"] == "finished", site.log, PATIENCE_S)
-        print(site.rook("crew", "status", "crew-0001"), site.rook("land", "list"), site.rook("task", "show", "task-0001"), site.worker("w1"), site.worker("w2"))
-        assert site.unmet() == []
-        assert site.landed("made.txt") == "made\n"
+        assert (site.unmet(), site.landed("made.txt")) == ([], "made\n")
+        one, two = (site.becomes(id, state="ended") for id in ("w1", "w2"))
+        assert [(each["host"], each["role"], each["report"]) for each in (one, two)] == [
+            (host, "work", "done"), (other, "review", "done")
+        ]  # fmt: skip
+        assert [each["runs"][0]["tokens"]["output"] for each in (one, two)] == [20, 15]
+        task = site.rook("task", "show", "task-0001")
+        assert (task["status"], task["author"]) == ("completed", one["name"])
+        assert [(each["verdict"], each["reviewer"]) for each in task["reviews"]] == [("SHIP", two["name"])]
+        assert len(site.events("task.done")) == 1
+        assert [each["state"] for each in site.rook("land", "list")["landings"]] == ["landed"]
