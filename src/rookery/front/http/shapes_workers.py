@@ -226,11 +226,23 @@ class WorkerKept(TypedDict):
     kept: bool
 
 
+class WorkersReclaimable(TypedDict):
+    ids: Words
+
+
+class WorkerReclaimed(TypedDict):
+    id: str
+    root: str
+    keep: str
+    author: str
+    heads: Words
+
+
 RESULTS: Mapping[str, Any] = {
     "spawn": WorkerShown, "workers": Workers, "worker.show": WorkerShown, "tell": Sent, "stop": WorkerShown,
     "respawn": WorkerShown, "delete": WorkerDeleted, "worker.teams": WorkerTeams, "worker.due": WorkersDue,
     "worker.begin": WorkerBegun, "worker.started": WorkerStarted, "worker.beat": WorkersBeaten,
     "worker.used": OfRun, "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded, "worker.down": WorkersDown,
     "worker.left": WorkersLeft, "worker.evict": WorkersEvicted, "worker.forget": WorkerForgotten,
-    "worker.keep": WorkerKept,
+    "worker.keep": WorkerKept, "worker.trees": WorkersReclaimable, "worker.reclaim": WorkerReclaimed,
 }  # fmt: skip

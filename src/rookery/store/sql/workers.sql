@@ -3,9 +3,9 @@
 -- name: new_worker
 -- A worker, as it was asked for.
 INSERT INTO workers (team, n, id, agent, kind, profile, host, backend, model, machine, root, task, title, assignment,
-  parent, asked_by, depth, crew, role, seed, extra, state, base, tree, created_at, at)
+  parent, asked_by, depth, crew, role, seed, extra, state, base, judges, tree, created_at, at)
 VALUES (:team, :n, :id, :agent, :kind, :profile, :host, :backend, :model, :machine, :root, :task, :title, :assignment,
-  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, '', :now, :at);
+  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, :judges, '', :now, :at);
 
 -- name: worker
 -- One worker with its agent.
@@ -190,6 +190,10 @@ WHERE team = :team AND id = :id AND state = 'ended';
 -- Why its files are still there.
 UPDATE workers SET extra = json_set(extra, '$.kept', :why), evicted_at = coalesce(evicted_at, :now)
 WHERE team = :team AND id = :id AND state = 'ended' AND coalesce(json_extract(extra, '$.kept'), '') <> :why;
+
+-- name: reclaim_tree
+-- Its worktree goes: whoever starts it anew makes another, where the branch is then.
+UPDATE workers SET tree = '', base = '' WHERE team = :team AND id = :id AND state = 'ended' AND tree <> '';
 
 -- name: delete_worker
 -- Fence: only one that is over.
