@@ -158,7 +158,9 @@ class CrewRun:
             if status != "completed" or review == "pending":
                 yield f"{id} is {status}, {review}"
             claimed, done = 0, []
-            told = f"SELECT type, data FROM events WHERE ref = '{id}' AND type IN ('task.start', 'task.done') ORDER BY seq"
+            told = (
+                f"SELECT type, data FROM events WHERE ref = '{id}' AND type IN ('task.start', 'task.done') ORDER BY seq"
+            )
             for kind, more in self.ask(told):
                 if kind == "task.start":
                     claimed = json.loads(more)["epoch"]
@@ -200,7 +202,9 @@ class CrewRun:
 
     def crashed(self) -> list[tuple[Any, ...]]:
         """Runs that ended otherwise than they should, with their last words."""
-        return self.ask("SELECT worker, n, reason, exit_code, tail FROM runs WHERE reason IN ('crashed', 'not-started')")
+        return self.ask(
+            "SELECT worker, n, reason, exit_code, tail FROM runs WHERE reason IN ('crashed', 'not-started')"
+        )
 
     def _refs(self) -> list[str]:
         return git("for-each-ref", "--format=%(refname)", "refs/rookery", cwd=self.here.repo).splitlines()
