@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rookery.client.handles import Team
     from rookery.client.port import Client
     from rookery.client.queued import QueuedClient
+    from rookery.core.kinds import Found
     from rookery.core.ports import Clock, Machine, Shelf, Workspaces
     from rookery.service.tx import WritePolicy
     from rookery.store.port import Store
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 QUICK_READ_S = 0.02  # as long as a read may keep a resident process from everything else
 CHECK_S = 1.0  # as long as the store is checked when someone asks for health
 KNOWN_TEAMS = 1000
+OUR_KINDS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hosts", "kinds")
 PATIENCE = ("store.busy_s", "store.read_s")  # settings that a connection is opened with
 
 
@@ -64,6 +66,20 @@ class TeamDirectory:
     def lenses(self) -> Sequence[tuple[str, str, str]]:
         return folders.lenses(self._lens_folders)
 
+    def kind(self, name: str) -> "Sequence[Found]":
+        return folders.kinds(self._kind_folders, name)
+
+    def kinds(self) -> "Sequence[Found]":
+        return folders.kinds(self._kind_folders)
+
+    @property
+    def _kind_folders(self) -> Sequence[tuple[str, str]]:
+        """(layer, folder), the weakest first."""
+        user = os.path.dirname(self._user_file) if self._user_file else ""
+        found = (("built in", OUR_KINDS), ("user", user and os.path.join(user, "kinds")),
+                 ("repository", os.path.join(self._root, ".rook", "kinds")))  # fmt: skip
+        return [(layer, folder) for layer, folder in found if folder]
+
     @property
     def _lens_folders(self) -> Sequence[str]:
         """The repository's own come first."""
@@ -93,7 +109,12 @@ class House:
         self.chance = clock.SystemChance()
         self.directory = TeamDirectory(settings, where.root, cwd, where.user_file)
         self.host = process.host_name()
-        self.policies: Sequence[WritePolicy] = ()
+
+    @property
+    def policies(self) -> "Sequence[WritePolicy]":
+        from rookery.service.policies import POLICIES
+
+        return POLICIES
 
     @property
     def shelf(self) -> "Shelf":

@@ -82,8 +82,14 @@ SETTINGS: tuple[Setting, ...] = (
             "Lowest priority that prompt context gives in full; the rest is counted."),
     _count("mail.rounds_max", 5, "rounds", 1, 1_000, "So often at most one message is put before its reader."),
     _switch("clear_before", False, "An agent is cleared before it is given a message that asks for that."),
-    _switch("spawn.by_message", False, "A message that asks for a worker may be followed; otherwise it is recorded."),
+    Setting("spawn.by_message", "bool", False, "",
+            "A message that asks for a worker may be followed; otherwise it is recorded.", personal=True),
+    Setting("spawn.senders", "list", [], "", "Whose messages may ask for workers, besides the person's, the leader's "
+            "and those of workers whose kind may: names with `*`, role:, program:.", personal=True),
+    _count("spawn.by_message_per_minute", 10, "workers", 0, 10_000, "So many are made of what messages ask for."),
+    Setting("spawn.meshes", "table", {}, "", 'Several workers asked for by one word: name = ["kind", ...].'),
     Setting("worker.host", "str", "claude", "", "The agent program of a worker whose kind names none."),
+    _switch("worker.start_daemon", True, "`rook spawn` starts a daemon where none runs."),
     _choice("worker.backend", "tmux", "tmux pty headless", "Where a worker's program runs when nothing else is said."),
     _count("worker.limit", 8, "workers", 0, 10_000, "Workers of a team at once; `rook slot set workers N` changes it."),
     _count("worker.queue", 100, "workers", 0, 100_000, "So many may wait for their turn."),
@@ -210,6 +216,7 @@ SETTINGS: tuple[Setting, ...] = (
 ENTRIES: dict[str, str | dict[str, str]] = {
     "groups": "list",
     "slots": "count",
+    "spawn.meshes": "list",
     "agents": {"role": "str", "model": "str"},
     "reach": {"command": "list", "webhook": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},

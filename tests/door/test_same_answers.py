@@ -81,6 +81,11 @@ STEPS = (
     Step("can-commit --json", stdin=b"docs/b c.md\0"), Step("can-commit --json", stdin=b"src/io/x.py\0"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"),
+    # what workers made
+    Step("changes"), Step("changes --json"), Step("changes show change-0009"), Step("land list"),
+    Step("land list --json"),
+    Step("land list --state none"), Step("land add change-0009"), Step("land retry land-0009"),
+    Step(f"{ADA} land undo land-0009"), Step("land undo land-0009"), Step("land drop land-0009 -m no"),
     # files and slots
     Step(f"{ADA} reserve src/io/ docs/*.md -m writing"), Step(f"{ADA} reserve src/io/ --json"),
     Step(f"{BOB} reserve src/io/x.py"), Step(f"{BOB} reserve src/io/x.py --json"), Step(f"{BOB} can-write src/io/x.py"),

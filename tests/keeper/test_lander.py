@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rookery.core import errors
 from rookery.core.caller import Caller
 from rookery.core.landing import Next
 from rookery.keeper.lander import Lander
@@ -295,6 +296,7 @@ def test_whoever_has_the_slot_keeps_the_queue_waiting(yards: Callable[..., Yard]
     assert yard.states == {"landed"}
 
 
+@pytest.mark.slow
 def test_a_check_that_takes_too_long_is_ended_with_all_it_started(yards: Callable[..., Yard], tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     below = "import time; time.sleep(600)"
@@ -333,7 +335,7 @@ def test_after_the_last_attempt_its_owner_is_asked(yards: Callable[..., Yard]) -
 # --- several at once --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("guilty", [0, 1, 2, 3])
+@pytest.mark.parametrize("guilty", [1, *(pytest.param(place, marks=pytest.mark.slow) for place in (0, 2, 3))])
 def test_of_a_batch_only_the_guilty_one_fails(yards: Callable[..., Yard], guilty: int) -> None:
     yard = yards(land__batch=4, land__check=check("import os; raise SystemExit(os.path.exists('bad.txt'))"))
     names = ["ada", "bob", "cy", "dan"]
@@ -451,7 +453,9 @@ def test_a_branch_that_moved_meanwhile_is_merged_with_anew(yards: Callable[..., 
 # --- taking back ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", ["merge", "rebase", "squash"])
+@pytest.mark.parametrize(
+    "strategy", ["merge", *(pytest.param(each, marks=pytest.mark.slow) for each in ("rebase", "squash"))]
+)
 def test_undo_takes_back_what_landed_and_nothing_else(yards: Callable[..., Yard], strategy: str) -> None:
     yard = yards(land__strategy=strategy, land__batch=3)
     made = [yard.change(name, **{f"{name}__txt": "x\n"}) for name in ("ada", "bob", "cy")]
@@ -517,7 +521,7 @@ def killed_at(yard: Yard, point: str, time: int = 1) -> None:
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("batch", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("point", POINTS)
 def test_after_a_crash_at_any_point_each_change_lands_once(yards: Callable[..., Yard], point: str, batch: int) -> None:
     yard = yards(land__check=check("pass"), land__batch=batch)
@@ -541,6 +545,37 @@ def test_after_a_crash_while_taking_back_it_is_taken_back_once(yards: Callable[.
     yard.settle()
     assert landings(yard.stage) == {change: "undone"}
     assert history(yard.root)[:2] == [f"Take back {change}", f"Land {change}: Task of ada"]
+
+
+def test_a_word_that_could_not_be_written_after_the_move_leaves_what_was_written_before(
+    yards: Callable[..., Yard],
+) -> None:
+    """The store is away for a moment, just when the branch has moved: the next one looks, and does not land it anew."""
+    yard = yards(land__strategy="squash")
+    change = yard.change("ada", a__txt="x\n")
+
+    async def go() -> None:
+        yard.pids += 1
+        verbs = Verbs(yard.stage, yard.pids)
+        real = verbs.call
+
+        async def call(team: str, verb: str, args: Mapping[str, Any]) -> Any:
+            if verb == "land.done":
+                raise errors.StoreBusy("Others write.", "Again.")
+            return await real(team, verb, args)
+
+        verbs.call = call  # type: ignore[method-assign]
+        await yard.lander(verbs).land(yard.stage.team, str(yard.root), "main")
+
+    asyncio.run(go())
+    (landing,) = yard.stage.call("land.list")["landings"]
+    assert (landing["state"], landing["step"], landing["result"]) == ("working", "moving", yard.tip())
+    assert yard.stage.refused("land.drop", id=landing["id"]).code == "MOVING"
+    git("revert", "--no-edit", "HEAD", cwd=yard.root)
+    yard.stage.clock.pass_time(600_000)
+    yard.settle()
+    assert landings(yard.stage) == {change: "landed"}
+    assert not (yard.root / "a.txt").exists()
 
 
 def landed_and_reverted_by_hand(yard: Yard) -> int:
@@ -600,6 +635,7 @@ def test_of_two_landers_one_has_the_branch(yards: Callable[..., Yard], point: st
     assert len(history(yard.root)) == 4, "first, base, the work, its merge"
 
 
+@pytest.mark.slow
 def test_two_landers_at_once_land_each_change_once(yards: Callable[..., Yard]) -> None:
     yard = yards(land__check=check("pass"))
     made = [yard.change(f"w{n}", **{f"f{n}__txt": "x\n"}) for n in range(4)]

@@ -320,5 +320,5 @@ def test_every_statement_that_ends_or_keeps_a_lease_is_known_here() -> None:
         if text.startswith("UPDATE tasks") and ("lease_until =" in text or "status =" in text.partition("WHERE")[0])
     }
     fenced = {*WRITES, "claim_task", "lapse_task", "renew_held"} - {"fence_task"}
-    others = {"move_task", "extend_lapsed", "open_task", "milestone_done", "judge_task", "task_was_done"}
+    others = {"move_task", "extend_lapsed", "open_task", "milestone_done", "judge_task", "task_was_done", "task_landed"}
     assert touching == fenced | others

@@ -4,7 +4,10 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from rookery.app import OUR_KINDS
+from rookery.core.kinds import Found
 from rookery.core.lenses import BUILT_IN
+from rookery.runtime import folders
 from rookery.wake.port import EVERYONE
 
 NOON_MS = 1_900_000_000_000  # some day in 2030; no test may care which
@@ -76,6 +79,7 @@ class FakeDirectory:
     def __init__(self, groups: Mapping[str, Sequence[str]] = {}, roles: Mapping[str, str] = {}) -> None:
         self._groups = {name: list(members) for name, members in groups.items()}
         self._roles = dict(roles)  # agents known before they join
+        self.kind_folders: list[tuple[str, str]] = []  # (layer, folder) besides our own
 
     def members(self, group: str) -> Sequence[str]:
         return self._groups.get(group, [])
@@ -98,6 +102,12 @@ class FakeDirectory:
 
     def lenses(self) -> Sequence[tuple[str, str, str]]:
         return [(name, written, "built in") for name, written in sorted(BUILT_IN.items())]
+
+    def kind(self, name: str) -> Sequence[Found]:
+        return folders.kinds([("built in", OUR_KINDS), *self.kind_folders], name)
+
+    def kinds(self) -> Sequence[Found]:
+        return folders.kinds([("built in", OUR_KINDS), *self.kind_folders])
 
 
 class FakeListener:

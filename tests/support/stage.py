@@ -13,6 +13,7 @@ from rookery.core.caller import Caller
 from rookery.core.errors import RookError
 from rookery.runtime.changesets import Worktrees
 from rookery.runtime.shelf import Shelf
+from rookery.service.policies import POLICIES
 from rookery.service.tx import WritePolicy
 from rookery.store.sqlite import SqliteStore
 from tests.support import ledger
@@ -27,7 +28,7 @@ class Stage:
     """Also the `World` that its verbs see. Agents that join here get a process of their own, running until told."""
 
     host = HOST
-    policies: Sequence[WritePolicy] = ()
+    policies: Sequence[WritePolicy] = POLICIES
 
     def __init__(
         self,

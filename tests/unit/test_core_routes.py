@@ -13,9 +13,24 @@ from rookery.core.routes import Party, Route, Verdict
 WORDS = st.text("abA-*", max_size=6)
 NAMES = st.sampled_from(["ada", "bob", "worker-1", "worker-2", "lead", "user", "system", "ops/bob"])
 ROLES = st.sampled_from(["", "worker", "lead", "Reviewer"])
-PARTIES = st.builds(Party, NAMES, ROLES, st.sampled_from(["", "claude", "codex"]))
+PARTIES = st.builds(Party, NAMES, ROLES, st.sampled_from(["", "claude", "codex"]), st.sampled_from(["", "scout"]))
 PATTERNS = st.sampled_from(
-    ["*", "ada", "worker-*", "*-1", "ops/*", "LEAD", "role:worker", "role:re*", "program:c*", "role:*", "nobody", ""]
+    [
+        "*",
+        "ada",
+        "worker-*",
+        "*-1",
+        "ops/*",
+        "LEAD",
+        "role:worker",
+        "role:re*",
+        "program:c*",
+        "role:*",
+        "kind:sc*",
+        "kind:*",
+        "nobody",
+        "",
+    ]
 )
 TYPES = st.sampled_from(["request", "task", "update", "*", "task*", "response"])
 STATUS = st.sampled_from(["", "start", "complete", "blocked"])
@@ -38,6 +53,8 @@ def naive(rules: list[Route], sender: Party, recipients: list[Party], types: lis
         for prefix, value in (("role:", party.role), ("program:", party.program)):
             if pattern.startswith(prefix):
                 return hit(pattern.removeprefix(prefix), value)
+        if pattern.startswith("kind:"):  # whoever is no worker is of no kind, not even of any
+            return bool(party.kind) and hit(pattern.removeprefix("kind:"), party.kind)
         return hit(pattern, party.name)
 
     if sender.name in ("user", "system"):

@@ -94,7 +94,7 @@ def test_an_agents_token_is_refused_what_no_token_may(verb: Verb):
         assert (refused.code, refused.http_status, bool(refused.hint)) == ("NOT_YOURS", 403, True)
 
 
-LED = ["land.retry", "land.undo", "land.drop", "token.new", "token.list", "token.revoke"]
+LED = ["kind.add", "kind.drop", "land.retry", "land.undo", "land.drop", "token.new", "token.list", "token.revoke"]
 CLOSED = """
     drop
     land.teams land.due land.take land.keep land.checked land.moving land.waits land.again land.done land.failed

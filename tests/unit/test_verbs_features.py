@@ -8,6 +8,7 @@ import pytest
 from rookery.core.caller import Caller
 from rookery.runtime import folders
 from rookery.store.sqlite import SqliteTransaction
+from tests.support import workers
 from tests.support.stage import Build, Stage
 
 
@@ -324,3 +325,15 @@ def test_a_token_can_not_drop(stage: Stage) -> None:
     with pytest.raises(RookError) as caught:
         stage.call("drop", caller, sender="bob", to=["ada"], subject="x")
     assert caught.value.http_status == 403
+
+
+def test_routes_by_the_kind_of_a_worker(build: Build) -> None:
+    stage = build(routing="enforce", routes={"scouts": {"from": ["kind:scout"], "to": ["lead", "kind:planner"]}})
+    stage.join_all("ada", "bob", "eve", "lead")
+    stage.send("ada", "bob")  # no worker, and bound by nothing
+    workers.write(stage.store.location, "ada", workers.built_in("scout"))
+    workers.write(stage.store.location, "eve", workers.built_in("planner"), state="ended")
+    assert stage.refused("send", "ada", to=["bob"], subject="x").code == "NO_ROUTE"
+    stage.send("ada", "eve")
+    stage.send("ada", "lead")
+    stage.send("bob", "ada")

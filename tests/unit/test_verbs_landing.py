@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from rookery.core import kinds
 from rookery.core.caller import Caller
+from tests.support import workers
 from tests.support.crew_rows import Worker, insert, landings
 from tests.support.fakes import BOOT, HOST
 from tests.support.stage import Build, Stage
@@ -332,3 +334,16 @@ def test_queueing_rings_whoever_lands_and_the_log_tells_all_of_it(stage: Stage, 
     assert told == ["land.queued", "land.started", "land.landed"]
     shown = [each["type"] for each in stage.call("feed")["events"]]
     assert set(told) <= set(shown)
+
+
+@pytest.mark.parametrize(("kind", "lands"), [("scout", False), ("implementer", True)])
+def test_h34_nothing_lands_of_a_worker_that_only_reads(stage: Stage, root: Path, kind: str, lands: bool) -> None:
+    """However it came to have a change set: a worktree that was asked for by hand, an edit that no hook saw."""
+    worker = Worker(stage, root, "ada")
+    profile = json.dumps(kinds.as_data(workers.built_in(kind)))
+    workers.change(stage.store.location, worker.id, kind=kind, profile=profile)
+    change = worker.done(new_task(stage), a__txt="x\n")
+    assert bool(landings(stage)) is lands
+    if not lands:
+        assert stage.refused("land.add", None, change=change).code == "READ_ONLY"
+        assert stage.refused("land.add", "ada", change=change).code == "READ_ONLY"

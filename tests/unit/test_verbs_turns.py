@@ -251,7 +251,7 @@ def watch(stage: Stage, marks: dict[str, str], call: str = "c1") -> None:
 
 def test_what_changed_in_others_files_is_told_to_both(stage: Stage):
     stage.call("reserve", "bob", paths=["src/"])
-    assert stage.call("turn.others", "ada") == {"patterns": ["src/"], "strict": False, "policies": False}
+    assert stage.call("turn.others", "ada") == {"patterns": ["src/"], "strict": False, "bound": ""}
     watch(stage, {"src/a.py": "1", "src/b.py": "1", "src/gone.py": "1"})
     assert stage.call("turn.step", "ada", kind="tool", call="c1")["watched"] == ["src/"]
     told = stage.call("turn.changed", "ada", call="c1", marks={"src/a.py": "2", "src/b.py": "1", "src/new.py": "1"})

@@ -62,7 +62,7 @@ class Worker(NamedTuple):
     @property
     def is_busy(self) -> bool:
         """It has something to do, or is about to; one that waits in the lobby has not."""
-        return self.is_live and self.report not in SETTLED and bool(self.task)
+        return self.is_live and self.report not in SETTLED and (bool(self.task) or self.role == "plan")
 
     @property
     def can_go_on(self) -> bool:
@@ -156,6 +156,8 @@ def _done_with(facts: Facts) -> list[Action]:
         task = tasks.get(worker.task)
         if worker.role == "review":
             return worker.report not in SETTLED and task is not None and task.review == "pending"
+        if worker.role == "plan":
+            return worker.report not in SETTLED
         if worker.role == "lobby" and worker.state != State.ENDED:
             return True
         waits = task is not None and (task.review == "pending" or task.landing or task.status == "pending")

@@ -105,6 +105,11 @@ def letter(front: Mapping[str, Any], body: str, rear: Mapping[str, Any], *, roun
     return Letter(sender, args | _rear(rear))
 
 
+def rear_matter(rear: Mapping[str, Any], refs: Sequence[str]) -> dict[str, Any]:
+    """The same from another door: checked as what stands in a file."""
+    return _rear({**rear, **({"entity_refs": list(refs)} if refs else {})})
+
+
 def _rear(rear: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in rear:
@@ -112,13 +117,13 @@ def _rear(rear: Mapping[str, Any]) -> dict[str, Any]:
             hint = names.did_you_mean(name, REAR) or f"One of: {', '.join(REAR)}."
             raise errors.BadInput(f"Rear matter has no {text.quoted(name, 40)}.", hint)
     if "spawn" in rear:
-        found["spawn"] = _spawn(rear["spawn"])
+        found["spawn"] = spawn_request(rear["spawn"])
     if "entity_refs" in rear:
         found["entity_refs"] = _words(rear, "entity_refs", REFERENCES)
     return found
 
 
-def _spawn(given: Any) -> dict[str, Any]:
+def spawn_request(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise errors.BadInput("spawn is no mapping.", f"With: {', '.join(SPAWN)}.")
     asked = cast("Mapping[str, Any]", given)

@@ -5,7 +5,7 @@ from typing import Any
 
 from rookery.core.record import NamedTuple
 
-from . import errors
+from . import errors, text
 
 LISTS = ("files_modified", "files_created", "next_steps", "blockers", "dependencies", "related_escalations")
 TEXTS = ("work_completed", "current_state", "state_file", "job_id", "notes")
@@ -60,6 +60,17 @@ def templates(own: Mapping[str, Mapping[str, Any]]) -> dict[str, Template]:
             tuple(table.get("tags", ())),
         )
     return made
+
+
+def chosen(own: Mapping[str, Mapping[str, Any]], name: str) -> Template | None:
+    """The one of that name; None where none is asked for."""
+    if not name:
+        return None
+    known = templates(own)
+    if name not in known:
+        said = f"No handoff template {text.one_line(name, 40)}."
+        raise errors.UnknownName(said, f"Known: {', '.join(sorted(known))}.")
+    return known[name]
 
 
 def fill(context: Mapping[str, Any], template: Template | None) -> dict[str, Any]:

@@ -94,8 +94,9 @@ def turn(line: Sequence[Entry], owner: str, now: int, most: int, is_gone: Callab
     if others:
         return Turn(after=max(each.owned_to for each in others))
     moving = [each for each in line if each.state == State.WORKING and each.step == Step.MOVING]
-    if moving:
-        return Turn("resume", tuple(each.n for each in moving))
+    if moving:  # all of it or nothing, and nothing else before it
+        later = max(each.not_before for each in moving)
+        return Turn(after=later) if later > now else Turn("resume", tuple(each.n for each in moving))
     ready = [each for each in line if each.not_before <= now]
     undoing = [each for each in ready if each.state == State.UNDOING]
     if undoing:

@@ -8,7 +8,7 @@
 
 Rules allow. Whoever no rule binds is free; whoever one does may send what one of those that bind it allows. The person
 and the system are bound by nothing, and the person can always be written to. `*` stands for any characters, case does
-not count, `role:` and `program:` look at what an agent is instead of its name.
+not count, `role:`, `program:` and `kind:` (of a worker) look at what an agent is instead of its name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from rookery.core.record import NamedTuple
 
 from . import errors, names, text
 
-KINDS = ("role", "program")
+KINDS = ("role", "program", "kind")
 
 
 class Route(NamedTuple):
@@ -33,6 +33,7 @@ class Party(NamedTuple):
     name: str
     role: str = ""
     program: str = ""
+    kind: str = ""  # of the worker it is; empty for whoever is none
 
 
 class Verdict(NamedTuple):
@@ -57,7 +58,7 @@ def _checked(route: str, pattern: str) -> str:
     kind, colon, _ = pattern.partition(":")
     if colon and kind not in KINDS:
         raise errors.BadInput(
-            f"The route {text.quoted(route, 40)} speaks of {text.quoted(pattern, 40)}.",
+            f"The rule {text.quoted(route, 40)} speaks of {text.quoted(pattern, 40)}.",
             f"A name with `*` in it, or one of {', '.join(f'{each}:' for each in KINDS)}.",
             code="BAD_SETTING",
         )
@@ -81,6 +82,11 @@ def judge(
     return Verdict(tuple(refused), tuple(route.name for route in binding))
 
 
+def covered(patterns: Sequence[str], party: Party, setting: str) -> bool:
+    """Is it one of those that a list of patterns in a setting means?"""
+    return _any([_checked(setting, pattern) for pattern in patterns], party)
+
+
 def _any(patterns: Sequence[str], party: Party) -> bool:
     return any(_covers(pattern, party) for pattern in patterns)
 
@@ -89,7 +95,8 @@ def _covers(pattern: str, party: Party) -> bool:
     kind, colon, rest = pattern.partition(":")
     if not colon:
         return matches(pattern, party.name)
-    return matches(rest, party.role if kind == "role" else party.program)
+    known: dict[str, str] = {"role": party.role, "program": party.program, "kind": party.kind}
+    return bool(known[kind] or kind != "kind") and matches(rest, known[kind])
 
 
 def _says(patterns: Sequence[str], words: Sequence[str]) -> bool:

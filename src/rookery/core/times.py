@@ -67,6 +67,17 @@ def ago(ms: int) -> str:
     return f"{max(ms, 0) // SECOND_MS}s"
 
 
+def lasting(ms: int) -> str:
+    """How long something takes, as people say it: 45 s, 3 min 20 s, 2 h 5 min."""
+    seconds = round(ms / 1000)
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if seconds and minutes < 10 else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
 def _bad(text: str, problem: str, hint: str) -> BadInput:
     return BadInput(f"{quoted(text)} {problem}.", hint, code="BAD_TIME")
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from rookery.core import kinds
 from rookery.core.errors import BadInput, Refused
 from rookery.core.record import NamedTuple
 
@@ -19,9 +20,6 @@ PREFIX = "w"
 KEEPER = "*workers"  # whom the bell rings when there is something to start, stop or look at: no agent's name
 BACKENDS = ("tmux", "pty", "headless")
 ROLES = ("", "work", "review", "plan", "lobby")
-BACKOFF_MS = 2_000
-BACKOFF_MOST_MS = 60_000
-RESPAWNS = 3
 
 
 class State(StrEnum):
@@ -131,21 +129,17 @@ class Next(NamedTuple):
     crashes: int = 0
 
 
-def after_end(
-    ending: str, report: str, wish: str, crashes: int, respawn: Mapping[str, Any], *, limit: int = RESPAWNS
-) -> Next:
+def after_end(ending: str, report: str, wish: str, crashes: int, respawn: Mapping[str, Any]) -> Next:
     """By hand it starts anew at once; by the policy of its kind after a pause that doubles, so often at most."""
     if wish == Wish.RESPAWN:
         return Next(State.QUEUED)
     if report in SETTLED or wish in (Wish.STOP, Wish.KILL):
         return Next(State.ENDED)
     unwell = ending in (Ending.CRASHED, Ending.LOST, Ending.NOT_STARTED)
-    policy = respawn.get("policy", "never")
-    most = int(respawn.get("limit", limit))
-    if policy == "never" or (policy == "on-crash" and not unwell) or crashes >= most:
+    delay = kinds.respawn_delay(kinds.from_data({"respawn": respawn}), crashes + 1, crashed=unwell)
+    if delay is None:
         return Next(State.ENDED, crashes=crashes + unwell)
-    first = round(float(respawn.get("backoff_s", BACKOFF_MS / 1000)) * 1000)
-    return Next(State.QUEUED, min(first << crashes, BACKOFF_MOST_MS), crashes + 1)
+    return Next(State.QUEUED, delay, crashes + 1)
 
 
 def check_backend(backend: str) -> str:

@@ -9,5 +9,6 @@ reaching.py   how a program is called for a session of its own: a message queued
 setup.py      what `rook init` puts into which file of a repository, for each program
 pieces.py     how one thing is put into one file, looked for and taken out; jsontext.py and marked.py do it in the text
 trust.py      whether a program runs what was put there
+kinds/        kinds of workers that are there for everyone, as Markdown
 plugins/      our own files, as they are written: for OpenCode and pi, the skill, the page, git's hook
 """

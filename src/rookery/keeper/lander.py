@@ -117,10 +117,10 @@ class Lander:
             return
         self._reached("land_taken")
         ids = [job["id"] for job in work["landings"]]
-        turn = Turn(self, self._verbs, self._owner, team, work, self._trees(team, root, branch), self._reached)
         renewing = asyncio.create_task(self._renew(team, ids, work["lease_ms"] / 3000))
         try:
-            await turn.go()
+            tree = await asyncio.to_thread(self._trees, team, root, branch)
+            await Turn(self, self._verbs, self._owner, team, work, tree, self._reached).go()
         except errors.LeaseLost as error:  # dropped, or another has it: what was made here is nobody's
             log.info("landing on %s of %s: %s", branch, team, error.message)
             await self._verbs.call(team, "land.again", {"owner": self._owner, "ids": ids})
@@ -134,7 +134,8 @@ class Lander:
     async def _renew(self, team: str, ids: Sequence[str], every_s: float) -> None:
         while True:
             await asyncio.sleep(every_s)
-            await self._verbs.call(team, "land.keep", {"owner": self._owner, "ids": list(ids)})
+            with suppress(errors.Unreachable):  # every word is fenced: at worst another goes on
+                await self._verbs.call(team, "land.keep", {"owner": self._owner, "ids": list(ids)})
 
 
 class Turn:

@@ -1,11 +1,16 @@
-"""Folders of Markdown files: `swarms/<group>/agents/<agent>.md`, a group's agents; `.rook/lenses/<name>.md`, lenses."""
+"""Folders of Markdown files: `swarms/<group>/agents/<agent>.md`, a group's agents; `.rook/lenses/<name>.md`, lenses;
+`.rook/kinds/<name>.md`, kinds of workers."""
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rookery.core.errors import BadInput
 from rookery.core.names import check_name, key
 from rookery.runtime.files import read_limited
+
+if TYPE_CHECKING:
+    from rookery.core.kinds import Found
 
 SUFFIX = ".md"
 
@@ -68,3 +73,37 @@ def _text(path: str) -> str | None:
         return None if os.path.islink(path) else read_limited(path, LIMIT).decode()
     except (BadInput, UnicodeDecodeError):
         return None
+
+
+# -- kinds of workers --------------------------------------------------------------------------------------------------
+
+
+def kinds(places: Sequence[tuple[str, str]], name: str = "") -> "list[Found]":
+    """Every file that describes a kind, or those of this name, in the order of the places (layer, folder).
+
+    One that can not be read says why: whoever uses that kind has to know.
+    """
+    from rookery.core.kinds import Found
+
+    found: list[Found] = []
+    for layer, place in places:
+        stems = () if os.path.islink(place) else sorted(_stems(place))
+        for stem in stems:
+            if not name or key(stem) == key(name):
+                path = os.path.join(place, stem + SUFFIX)
+                written, problem = _kind(path)
+                found.append(Found(stem, layer, path, written, problem))
+    return found
+
+
+def _kind(path: str) -> tuple[str, str]:
+    from rookery.core.kinds import LIMIT
+
+    if os.path.islink(path):
+        return "", "it is a symlink"  # what a repository brings along may lead to anything of its reader's
+    try:
+        return read_limited(path, LIMIT).decode(), ""
+    except BadInput as error:
+        return "", error.message.rstrip(".")
+    except UnicodeDecodeError as error:
+        return "", f"it is not UTF-8: byte {error.start}"

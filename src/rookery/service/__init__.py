@@ -14,6 +14,8 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     dead.py     mail that was given up           chasing.py   mail that got no answer
     workers.py  spawn, stop, respawn, show       supervising.py the same for their keeper: begin, started, ended
     protocol.py progress, done, fail of workers  questions.py ask, answer
+    kinds.py    kinds of workers                 policies.py what keeps one of them from writing
+    spawning.py workers that messages ask for
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents

@@ -9,11 +9,12 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from rookery.core import crews, errors, names, tasks, text, times, workers
+from rookery.core import crews, errors, names, planning, tasks, text, times, workers
 from rookery.core.crews import Act, Action, CrewState
 from rookery.store.port import Row
 
 from . import held, leases, plans, supervising
+from . import planning as planner
 from . import workers as crewing
 from .mailbox import checked_limit
 from .tx import WORKED, Tx
@@ -39,6 +40,7 @@ def run(
     no_worktree: Annotated[bool, Arg("all in the working copy you are in")] = False,
     no_review: Annotated[bool, Arg("results are judged by nobody")] = False,
     by_person: Annotated[bool, Arg("results are judged by a person, not by reviewers")] = False,
+    passes: Annotated[int, Arg("a planner makes the tasks of the plan's document, in so many passes", metavar="N")] = 0,
     no_land: Annotated[bool, Arg("changes stay where they are")] = False,
     check: Annotated[list[str] | None, Arg("what has to pass before a change lands (repeatable: its words)")] = None,
     autonomous: Annotated[bool, Arg("nobody is there to ask: end when nothing moves any more")] = False,
@@ -62,10 +64,22 @@ def run(
         "kind": names.check_name(kind), "host": host, "backend": backend, "program": program or [],
         "no_worktree": no_worktree, "reviewer": "" if by_person else "reviewer", "review": not no_review,
         "land": not (no_land or no_worktree), "check": check or [], "autonomous": autonomous,
+        "planning": _planned(tx, row, passes),
     }  # fmt: skip
     id = _write(tx, me, row, where, limits, terms)
     tx.beat()
     return status(tx, id)
+
+
+def _planned(tx: Tx, plan: Row, passes: int) -> dict[str, Any] | None:
+    if not passes:
+        return None
+    if not 1 <= passes <= planning.PASSES:
+        raise errors.BadInput(f"{passes} passes?", f"A number from 1 to {planning.PASSES}.")
+    if tx.all("crew_tasks", plan=plan["id"]) or not plan["spec"]:
+        why = "has tasks already" if plan["spec"] else "has no document to plan from"
+        raise errors.Refused(f"{plan['id']} {why}.", "`rook plan new GOAL -m DOCUMENT` makes one.", code="NO_PLANNING")
+    return planning.Progress(passes)._asdict()
 
 
 def _count(number: int, low: int) -> int:
@@ -196,7 +210,18 @@ def teams(tx: Tx) -> dict[str, Any]:
 def due(tx: Tx) -> dict[str, Any]:
     """Crews of this machine for which a step would do something: a look, so that nothing is written when nothing is."""
     rows = [row for row in tx.all("crews", everyone=0, limit=MOST) if row["machine"] == tx.world.host]
-    return {"crews": [row["id"] for row in rows if crews.step(_facts(tx, row))]}
+    return {"crews": [row["id"] for row in rows if _is_due(tx, row)]}
+
+
+def _is_due(tx: Tx, row: Row) -> bool:
+    progress = _planning(row)
+    if progress is not None and planner.due(tx, row, progress) is not planning.Move.WAIT:
+        return True
+    return bool(crews.step(_facts(tx, row)))
+
+
+def _planning(row: Row) -> planning.Progress | None:
+    return planner.progress_of(row) if row["state"] == CrewState.RUNNING else None
 
 
 def step(tx: Tx, id: Annotated[str, Arg("the crew")]) -> dict[str, Any]:
@@ -207,6 +232,12 @@ def step(tx: Tx, id: Annotated[str, Arg("the crew")]) -> dict[str, Any]:
         return {"id": row["id"], "done": [], "give": []}
     done: list[str] = []
     give: list[dict[str, Any]] = []
+    progress = _planning(row)
+    if progress is not None:
+        done, why = planner.step(tx, row, progress)
+        if why:
+            _move(tx, row, Action(Act.END, state=CrewState.STOPPING, why=why))
+        row = find(tx, id)
     for action in crews.step(_facts(tx, row)):
         try:
             handed = _DEEDS[action.act](tx, row, action)

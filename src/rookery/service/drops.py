@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from rookery.core import drop, errors, extras, names, text
 from rookery.store.port import Row
 
-from . import features, idempotency, post
+from . import features, idempotency, post, spawning
 from .tx import Tx
 from .verbs import Arg
 
@@ -46,17 +46,20 @@ def take(
     if reply_to and original is None:
         context["reply_to"] = reply_to  # of a message that is not known here, or no longer
     asked = features.asked(tx, context, type, lens or [], clear_before, rounds, status)
-    notes = [*asked.notes, *([_spawn_note(tx)] if spawn else [])]
+    asks = drop.spawn_request(spawn) if spawn else None
+
+    def follow(sent: dict[str, Any]) -> None:
+        if asks:
+            spawning.follow(tx, me, asks, entity_refs or [], sent, subject, extras.MAILDROP)
+
     args = {"to": addressed, "subject": subject, "body": body, "type": type, "priority": priority, "payload": payload,
             "context": asked.context, "reply_to": original["id"] if original else ""}  # fmt: skip
-    result = post.dispatch(tx, me, args, key=key, notes=notes, spend=post.spend_unseen)
+    result = post.dispatch(tx, me, args, key=key, notes=asked.notes, spend=post.spend_unseen, then=follow)
     if result.get("replayed"):
         return result
     if original is not None:
         # It counts as answered. What an answer closes besides is for those whose names are more than said.
         post.mark_answered(tx, me, original, result)
-    if spawn:
-        _record_spawn(tx, me, spawn, entity_refs or [], result)
     return result
 
 
@@ -103,15 +106,3 @@ def _answered(tx: Tx, me: Row, to: list[str], said: str) -> Row | None:
         if row is not None:
             return tx.one("message_by_id", id=json.loads(row["result"])["id"])
     return None
-
-
-def _spawn_note(tx: Tx) -> str:
-    off = "" if tx.settings["spawn.by_message"] else "; spawning by message is off (spawn.by_message)"
-    return f"The worker it asks for is recorded{off}."
-
-
-def _record_spawn(tx: Tx, me: Row, spawn: dict[str, Any], refs: list[str], result: dict[str, Any]) -> None:
-    tx.event(
-        "spawn.requested", me["name"], target=str(spawn.get("mesh") or spawn.get("kind") or ""), ref=result["id"],
-        preview=str(spawn.get("reason", "")), spawn=spawn, refs=refs, by=extras.MAILDROP,
-    )  # fmt: skip

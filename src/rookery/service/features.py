@@ -1,7 +1,7 @@
 """What a message may ask for besides being read, and what a team's routes say to it. Loaded by the few that need it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rookery.core import errors, extras, mail, names, routes, text
@@ -9,7 +9,7 @@ from rookery.core import lenses as known_lenses
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from .tx import Tx
+from .tx import WORKED, Tx
 
 
 class Asked(NamedTuple):
@@ -64,6 +64,31 @@ def perspectives(tx: Tx, card: Mapping[str, Any]) -> dict[str, Any]:
     return {"lenses": [{"name": name, "text": tx.world.directory.lens(name) or ""} for name in wanted]}
 
 
+# -- workers ---------------------------------------------------------------------------------------------------------
+
+
+def spawning(
+    tx: Tx, sender: Row, context: Mapping[str, Any] | None, spawn: Mapping[str, Any] | None, refs: Sequence[str],
+    subject: str,
+) -> tuple[dict[str, Any], Callable[[dict[str, Any]], None] | None]:  # fmt: skip
+    """The context with the worker that is asked for, checked as in a file; and what follows once it was sent."""
+    from rookery.core import drop
+
+    told = drop.rear_matter({"spawn": spawn} if spawn is not None else {}, refs)
+    for name in told.get("spawn", {}).get("lens", ()):
+        _check_lens(tx, name)
+    made = {**(context or {}), **told}
+    if spawn is None:
+        return made, None
+
+    def follow(result: dict[str, Any]) -> None:
+        from . import spawning as asking
+
+        asking.follow(tx, sender, told["spawn"], told.get("entity_refs", []), result, subject)
+
+    return made, follow
+
+
 # -- routes ----------------------------------------------------------------------------------------------------------
 
 
@@ -74,7 +99,7 @@ def routed(tx: Tx, sender: Row, draft: mail.Draft, recipients: Sequence[Row]) ->
     types = [draft.type.value, *([draft.label] if draft.label else [])]
     status = extras.status(json.loads(draft.context)) if '"status"' in draft.context else ""
     verdict = routes.judge(
-        routes.parse(tx.settings["routes"]), _party(sender), [_party(row) for row in recipients], types, status
+        routes.parse(tx.settings["routes"]), _party(tx, sender), [_party(tx, row) for row in recipients], types, status
     )
     if not verdict.refused:
         return []
@@ -88,5 +113,6 @@ def routed(tx: Tx, sender: Row, draft: mail.Draft, recipients: Sequence[Row]) ->
     return [f"{said} It was sent all the same (routing = warn)."]
 
 
-def _party(row: Row) -> routes.Party:
-    return routes.Party(row["name"], row["role"] or "", row["program"] or "")
+def _party(tx: Tx, row: Row) -> routes.Party:
+    worker = tx.one("worker_kind", agent=row["id"]) if tx.flags & WORKED else None
+    return routes.Party(row["name"], row["role"] or "", row["program"] or "", worker["kind"] if worker else "")

@@ -10,7 +10,7 @@ from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
 from . import holding as holds
-from . import nearby
+from . import nearby, policies
 from .tx import Tx
 from .verbs import Arg
 
@@ -35,13 +35,16 @@ def can_write(
     *,
     covered: Annotated[list[str] | None, Arg("everything these patterns cover", kind="wild", hidden=True)] = None,
 ) -> dict[str, Any]:
-    """Refused: what lies outside, what a policy keeps, what someone else holds and, in a strict team, what no lease of
-    yours covers."""
+    """Refused: everything, if a policy binds you; what lies outside, what someone else holds and, in a strict team,
+    what no lease of yours covers."""
     if not 1 <= len(paths) + len(covered or []) <= MOST:
         raise errors.BadInput(f"Ask about 1 to {MOST} paths.", "`rook can-write PATH...`.")
     me = tx.me()
-    told = [_verdict(tx, me, path, _asked(path)) for path in paths]
-    told += [_verdict(tx, me, path, _asked_of_pattern(path)) for path in covered or []]
+    if against := policies.refusal(tx, me):
+        told = [_deny(path, against, "") | {"bound": True} for path in [*paths, *(covered or [])]]
+    else:
+        told = [_verdict(tx, me, path, _asked(path)) for path in paths]
+        told += [_verdict(tx, me, path, _asked_of_pattern(path)) for path in covered or []]
     refused = next((each for each in told if not each["allow"]), None)
     warned = [each["warning"] for each in told if "warning" in each]
     return {
@@ -54,9 +57,6 @@ def _verdict(tx: Tx, me: Row, written: str, asked: Asked | None) -> dict[str, An
     if asked is None:
         return _deny(written, "outside the workspace", OUTSIDE) | {"outside": True}
     path = asked.shown
-    for policy in tx.world.policies:
-        if against := policy.refusal(tx, me, path):
-            return _deny(path, against, "")
     near = [row for row in _near(tx, asked) if row["state"] == holding.HELD]
     mine = [row for row in near if row["agent"] == me["id"] and _is_mine(tx, row)]
     others = [row for row in near if row["agent"] != me["id"] and _excludes(row, mine) and holds.stands(tx, row)]
@@ -95,12 +95,13 @@ def _by_tree(tx: Tx, others: list[Row]) -> tuple[list[Row], list[Row]]:
 
 
 def others(tx: Tx) -> dict[str, Any]:
-    """What others hold in this working tree, and whether more than that has to be asked."""
+    """What others hold in this working tree, and whether more than that has to be asked; `bound`: why the caller may
+    write nothing at all."""
     me = tx.me()
     rows = [row for row in tx.all("list_holds", kind="path", agent=0, limit=HOLDS_LIMIT) if is_anothers(tx, me, row)]
     return {
         "patterns": list(dict.fromkeys(row["pattern"] for row in rows)),
-        "strict": tx.is_strict(), "policies": bool(tx.world.policies),
+        "strict": tx.is_strict(), "bound": policies.refusal(tx, me),
     }  # fmt: skip
 
 

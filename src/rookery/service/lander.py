@@ -267,7 +267,11 @@ def again(
         if row["owner"] != owner:
             continue  # dropped, or another has it
         later = tx.now + tx.settings.ms("land.retry_s") * min(1 << min(row["tries"], 6), 60) if why else 0
-        tx.run("landing_again", id=id, owner=owner, reason=why, told=why or row["told"], not_before=later)
+        told = why or row["told"]
+        if why and row["step"] == Step.MOVING:  # the branch may have moved: what was written stays true
+            tx.run("landing_later", id=id, owner=owner, told=told, not_before=later)
+        else:
+            tx.run("landing_again", id=id, owner=owner, reason=why, told=told, not_before=later)
         if why and row["told"] != why and id == ids[0]:
             _tell_person(tx, row, why)
     tx.ring(landing.KEEPER)

@@ -11,7 +11,7 @@ from rookery.core import errors, landing, tasks, text, times
 from rookery.core.landing import State
 from rookery.store.port import Row
 
-from . import changes, held, unlocking
+from . import changes, held, policies, unlocking
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
@@ -32,6 +32,8 @@ def after_done(tx: Tx, task: str) -> None:
         return
     row, change = held.find(tx, task), changes.find(tx, rows[0]["id"])
     if change["epoch"] != row["epoch"] or not change["branch"] or change["root"] is None:
+        return
+    if policies.keeps_from_landing(tx, change["worker"]):
         return
     if tasks.is_met(tasks.Status(row["status"]), row["review"]) and is_wanted(tx, change):
         enqueue(tx, change, change["branch"])
@@ -100,6 +102,9 @@ def add(
     """Put in line by hand; asking twice is asking once."""
     row = changes.find(tx, change)
     me = tx.me()
+    policies.check(tx, me)
+    if why := policies.keeps_from_landing(tx, row["worker"]):
+        raise errors.Refused(f"{change} does not land: {why}.", code="READ_ONLY")
     onto = _checked_branch(branch or row["branch"])
     refusal = landing.add_refusal(
         landing.Judged(

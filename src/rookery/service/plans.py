@@ -40,12 +40,12 @@ def new(
     )
     tx.event("plan.start", me["name"], ref=id, preview=goal)
     if tasks:
-        _fill(tx, id, tasks, strict=not advisory, review=review)
+        fill(tx, id, tasks, strict=not advisory, review=review)
     tx.beat()
     return show(tx, id)
 
 
-def _fill(tx: Tx, plan: str, data: list[dict[str, Any]], *, strict: bool, review: bool) -> None:
+def fill(tx: Tx, plan: str, data: list[dict[str, Any]], *, strict: bool, review: bool) -> None:
     """All tasks in an order in which each one's dependencies exist already."""
     items, problems = plans.from_data(data)
     problems += plans.validate(items)

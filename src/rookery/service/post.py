@@ -47,9 +47,18 @@ def send(
     interrupt: Annotated[bool, Arg("its reader's turn is broken off for it, where the settings allow that")] = False,
     rounds: Annotated[int, Arg("put it before its reader so often, each time the last is completed")] = 0,
     status: Annotated[str, Arg("how the work stands, in the team's own words")] = "",
+    spawn: Annotated[
+        dict[str, Any] | None, Arg("a worker it asks for: kind or mesh, reason, context, lens", kind="json")
+    ] = None,
+    entity_refs: Annotated[list[str] | None, Arg("what that refers to (repeatable)", flag="--ref")] = None,
 ) -> dict[str, Any]:
     sender = tx.me()
     notes: Sequence[str] = ()
+    then = None
+    if spawn is not None or entity_refs:
+        from . import features
+
+        context, then = features.spawning(tx, sender, context, spawn, entity_refs or [], subject)
     if lens or clear_before or interrupt or rounds or status:
         from . import features  # few messages ask for more than to be read
 
@@ -58,7 +67,7 @@ def send(
     args = {"to": to, "subject": subject, "body": body, "type": type, "priority": priority, "tags": tags, "asks": asks,
             "attachments": attachments, "group": group, "thread": thread, "reply_to": reply_to,
             "payload": payload, "context": context}  # fmt: skip
-    return dispatch(tx, sender, args, key=key, expires=expires, id=id, stale=stale, notes=notes)
+    return dispatch(tx, sender, args, key=key, expires=expires, id=id, stale=stale, notes=notes, then=then)
 
 
 def broadcast(
@@ -176,7 +185,7 @@ def handoff(
     body: Annotated[str, Arg("the text, when it is written already", hidden=True)] = "",
 ) -> dict[str, Any]:
     sender = tx.me()
-    form = _template(tx, template)
+    form = handoffs.chosen(tx.settings["templates"], template)
     context = handoffs.fill({
         "work_completed": work_completed, "current_state": current_state, "next_steps": next_steps, "notes": notes,
         "files_modified": files_modified, "files_created": files_created, "blockers": blockers, "job_id": job_id,
@@ -206,8 +215,10 @@ def handoff(
 def dispatch(
     tx: Tx, sender: Row, args: Mapping[str, Any], *, key: str = "", expires: int | None = None, id: str = "",
     stale: bool = False, notes: Sequence[str] = (), spend: Callable[[Tx, Row, Sequence[Row]], None] | None = None,
+    then: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Send what `args` say (those of `send`), once under its key. `notes` are for the sender."""
+    """Send what `args` say (those of `send`), once under its key. `notes` are for the sender; `then` adds to the answer
+    what follows from it, once."""
     if key and (before := idempotency.remembered(tx, sender, key, args)):
         rows = [tx.find_agent(each["name"]) for each in before["recipients"]]
         ways = _ways(tx, rows)
@@ -231,6 +242,8 @@ def dispatch(
         result["escalation"] = raising.asked(tx, sender, draft, result)
     if notes:
         result["notes"] = notes
+    if then:
+        then(result)
     if key:
         idempotency.remember(tx, sender, key, args, result)
     return result
@@ -463,17 +476,6 @@ def _note_answer(tx: Tx, sender: Row, original: Row, result: dict[str, Any], mar
         assert escalation is not None
         tx.event("escalation.closed", sender["name"], ref=escalation["id"], preview=original["subject"])
         result["closed"] = escalation["id"]
-
-
-def _template(tx: Tx, name: str) -> handoffs.Template | None:
-    if not name:
-        return None
-    known = handoffs.templates(tx.settings["templates"])
-    if name not in known:
-        raise errors.UnknownName(
-            f"No handoff template {text.one_line(name, 40)}.", f"Known: {', '.join(sorted(known))}."
-        )
-    return known[name]
 
 
 def message_id_of(tx: Tx, id: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from rookery.core import errors, holding, names, patterns, presence, tasks, text
 from rookery.store.port import Row
 
-from . import held, nearby, post
+from . import held, nearby, policies, post
 from . import holding as holds
 from .tx import Tx
 from .verbs import Arg
@@ -36,6 +36,7 @@ def reserve(
 ) -> dict[str, Any]:
     """All of them or none."""
     me = holds.able(tx)
+    policies.check(tx, me)
     mode = holding.SHARED if shared else holding.EXCLUSIVE
     asked = holds.Request(_wants(paths), mode, lease_ttl(tx, ttl_ms), check_reason(reason), bound)
     tx.beat()

@@ -8,7 +8,7 @@ is not so. What is wanted next is always in the rows: whoever is killed in betwe
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, mesh, names, tasks, text, workers
@@ -129,8 +129,14 @@ def _order(tx: Tx, row: Row) -> dict[str, Any]:
         "description": task["description"] if task else "", "spec": task["spec"] if task else "",
         "resources": json.loads(task["resources"]) if task else [], "role": row["role"], "crew": row["crew"],
         "parent": row["parent"], "asked_by": asker["name"] if asker else "", "plan_ok": bool(row["plan_ok"]),
-        "before": _before(tx, row),
+        "before": _before(tx, row), "lenses": _lenses(tx, json.loads(row["extra"])),
     }  # fmt: skip
+
+
+def _lenses(tx: Tx, extra: Mapping[str, Any]) -> list[list[str]]:
+    """Perspectives that were asked for, with their text as it is now: the repository's, never the sender's."""
+    found = ((name, tx.world.directory.lens(name)) for name in extra.get("lenses") or ())
+    return [[name, written] for name, written in found if written]
 
 
 def _before(tx: Tx, row: Row) -> dict[str, Any]:

@@ -111,8 +111,11 @@ def create(
     plan: str = "",
     max_tokens: int | None = None,
     strict: bool = True,
+    author: Row | None = None,
 ) -> str:
-    """One task, its dependencies checked: unknown ones are refused (a new task can close no circle)."""
+    """One task, its dependencies checked: unknown ones are refused (a new task can close no circle). Its author is the
+    caller, where nobody else is said to be."""
+    author = author or tx.me()
     check_deps(tx, deps)
     title = check_title(title)
     if max_tokens is not None and max_tokens < 1:
@@ -135,7 +138,7 @@ def create(
         kind=check_kind(kind),
         milestone=int(milestone),
         assignee=assignee,
-        created_by=tx.me()["id"],
+        created_by=author["id"],
         review=tasks.REVIEW_WANTED if review else "",
         at=tx.wall,
         max_tokens=max_tokens,
@@ -150,7 +153,7 @@ def create(
         tx.run("new_dep", task=id, dep=dep)
     if deps:
         raise_ranks(tx, id)
-    by = tx.me()["name"]
+    by = author["name"]
     known: dict[str, Any] = {} if assignee else {"for": [by], "status": str(status)}  # what a look would find
     tx.event("task.created", by, ref=id, preview=title, **known)
     if milestone:

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rookery.config import Settings
 from rookery.core import errors, holding, ids, mesh, names, presence, times
 from rookery.core.caller import Caller, Grant
 from rookery.core.ports import Chance, Machine, Prober, Shelf, Workspaces
 from rookery.store.port import Row, Transaction
+
+if TYPE_CHECKING:
+    from rookery.core.kinds import Found
 
 # An address that a read was asked about before anything was written to it: its mailbox is empty.
 _NOBODY: Row = {"id": 0, "role": "", "is_human": 0, "epoch": 0, "session": None, "created_at": 0, "left_at": None,
@@ -47,12 +50,18 @@ class Directory(Protocol):
         """Name, text and where it comes from."""
         ...
 
+    def kind(self, name: str) -> "Sequence[Found]":
+        """The files that describe a kind of workers, the weakest first."""
+        ...
+
+    def kinds(self) -> "Sequence[Found]": ...
+
 
 class WritePolicy(Protocol):
     """What keeps an agent from writing besides reservations: a kind that only reads, a plan that is not approved."""
 
-    def refusal(self, tx: "Tx", agent: Row, path: str) -> str:
-        """Why not, and what to do; "" if nothing is against it. It only looks: a read asks."""
+    def refusal(self, tx: "Tx", agent: Row) -> str:
+        """Why it may write nothing now, wherever, and what to do; "" if nothing is against it. It only looks."""
         ...
 
 

@@ -60,7 +60,7 @@ def finish_plan(tx: Tx, plan: str | None) -> None:
     if not plan or tx.one("plan_goes_on", plan=plan) or tx.one("plan_lands", plan=plan):
         return
     if tx.run("end_plan", id=plan, status="completed"):
-        tx.event("plan.done", "system", ref=plan)
+        tx.event("plan.done", "system", ref=plan, stage="work")
 
 
 def move(tx: Tx, row: Row, status: tasks.Status, *, why: str = "", attempts: int | None = None, **more: Any) -> None:

@@ -140,6 +140,11 @@ TABLE: tuple[Verb, ...] = (
     Verb("artifacts", "artifacts.listed", "What was shared, newest first", writes=False),
     Verb("artifacts.add", "artifacts.add", "Share a patch, a summary or another file", before="artifacts.shelve"),
     Verb("artifacts.show", "artifacts.show", "What was shared, with its content", writes=False),
+    # kinds of workers
+    Verb("kinds", "kinds.listed", "Kinds of workers, and where each comes from", writes=False),
+    Verb("kind.show", "kinds.show", "All of a kind: what binds its workers, and what they are told", writes=False),
+    Verb("kind.add", "kinds.add", "Register a kind for this team", who="leader"),
+    Verb("kind.drop", "kinds.drop", "Take a registered kind back", who="leader"),
     # what workers made, and how it gets onto the branch
     Verb("changes", "changes.listed", "Change sets of workers, newest first", writes=False),
     Verb("changes.show", "changes.show", "A change set: its commits, files and checks", writes=False),

@@ -5,15 +5,16 @@ is written down, and what does not fit the limits waits.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, names, tasks, text, times, workers
+from rookery.core import errors, kinds, names, tasks, text, times, workers
 from rookery.core.record import NamedTuple
 from rookery.core.workers import Report, State, Wish
 from rookery.store.port import Row
 
 from . import held, leases, limits, mesh, turns
+from . import kinds as kinding
 from . import tasks as things
 from .mailbox import checked_limit
 from .tx import TASK, WORKED, Tx
@@ -21,6 +22,7 @@ from .verbs import Arg
 
 LISTED = 200
 ASSIGNMENT_LIMIT = 100_000
+SCRIPT = "script"  # the host that runs a plain program
 
 Id = Annotated[str, Arg("the worker, as w1 or by its name", positional=True, metavar="ID")]
 
@@ -85,48 +87,50 @@ def make(
     if not told and role != "lobby":
         raise errors.BadInput("What is it for?", "Give a task's id, or say what is to be done.")
     parent = of_agent(tx, me)
-    asked = _settled(tx, me, parent, kind=kind, host=host, backend=backend, model=model, root=root, crew=crew,
+    _refuse_program(parent, host, (extra or {}).get("program"))
+    asked = settled(tx, me, parent, kind=kind, host=host, backend=backend, model=model, root=root, crew=crew,
                      role=role, seed=seed)  # fmt: skip
     if tx.is_limited():
         limits.allow_spawn(tx, me)
-    tx.raise_flags(WORKED)
-    return _write(tx, me, told, asked, name, start, extra or {})
+    return write(tx, me, told, asked, name, start, extra or {})
 
 
 def _said(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 
-def _settled(
-    tx: Tx, me: Row, parent: Row | None, *, kind: str, host: str, backend: str, model: str, root: str, crew: str,
-    role: str, seed: bool,
+def settled(
+    tx: Tx, me: Row, parent: Row | None, *, kind: str, host: str = "", backend: str = "", model: str = "",
+    root: str = "", crew: str = "", role: str = "", seed: bool = False,
 ) -> Asked:  # fmt: skip
-    profile = profile_of(tx, kind)
+    """What is asked for, with what its kind and the settings say; refused before anything is written."""
     _refuse_children(tx, parent)
+    profile = profile_of(tx, kind, parent)
     where = root or (parent["root"] if parent else "") or tx.caller.tree
     if not where:
         raise errors.BadInput("In which working copy?", "Ask for it from inside the repository.", code="NO_ROOT")
     return Asked(
-        kind=kind, profile=profile, host=host or profile.get("host", "") or tx.settings["worker.host"],
+        kind=profile["name"], profile=profile, host=host or profile.get("host", "") or tx.settings["worker.host"],
         backend=workers.check_backend(backend or tx.settings["worker.backend"]),
         model=model or profile.get("model", ""), root=where, parent=parent, crew=crew, role=role,
         seed=_seed(tx, me) if seed or profile.get("seed") else "",
     )  # fmt: skip
 
 
+def _refuse_program(parent: Row | None, host: str, program: Sequence[str] | None) -> None:
+    """A program of one's own asks no guard. Whoever may not write has none that could (H34)."""
+    if parent is None or not (program or host == SCRIPT):
+        return
+    if why := kinds.write_refusal(kind_of(parent), plan_ok=bool(parent["plan_ok"])):
+        raise errors.NotYours(f"{parent['id']} starts no program of its own: {why}.", code="READ_ONLY")
+
+
 def _refuse_children(tx: Tx, parent: Row | None) -> None:
     """Of a worker: whether its kind may have any, how deep that goes; of all: how many may wait."""
     if parent is not None:
-        if not json.loads(parent["profile"]).get("can_spawn"):
-            raise errors.NotYours(
-                f"A worker of kind {parent['kind']} has no workers of its own.",
-                "`rook ask` puts it before whoever started you.", code="MAY_NOT_SPAWN",
-            )  # fmt: skip
-        if parent["depth"] + 1 > tx.settings["worker.depth"]:
-            raise errors.Refused(
-                f"{parent['id']} is {parent['depth']} deep, and {tx.settings['worker.depth']} is the most.",
-                "Do it yourself, or report what is left.", code="TOO_DEEP",
-            )  # fmt: skip
+        refusal = kinds.spawn_refusal(kind_of(parent), parent["depth"], tx.settings["worker.depth"])
+        if refusal is not None:
+            raise refusal
     waiting = tx.one("workers_queued")
     if waiting and waiting["times"] >= tx.settings["worker.queue"]:
         raise errors.Refused(
@@ -135,9 +139,16 @@ def _refuse_children(tx: Tx, parent: Row | None) -> None:
         )  # fmt: skip
 
 
-def profile_of(tx: Tx, kind: str) -> dict[str, Any]:
-    """A kind as it is now, as data; the worker keeps it."""
-    return {"name": names.check_name(kind), "worktree": True}
+def profile_of(tx: Tx, kind: str, parent: Row | None = None) -> dict[str, Any]:
+    """A kind as it is now, as data; the worker keeps it. What binds a worker binds its children."""
+    found = kinding.find(tx, kind)
+    if parent is not None:
+        found = kinds.bounded(found, kind_of(parent), plan_ok=bool(parent["plan_ok"]))
+    return kinds.as_data(found)
+
+
+def kind_of(row: Row) -> kinds.Kind:
+    return kinds.from_data({"name": row["kind"], **json.loads(row["profile"])})
 
 
 def _seed(tx: Tx, me: Row) -> str:
@@ -150,12 +161,15 @@ def _seed(tx: Tx, me: Row) -> str:
     return f"{turn['host']}:{turn['host_id']}"
 
 
-def _write(tx: Tx, me: Row, told: str, asked: Asked, name: str, start: str, extra: Mapping[str, Any]) -> str:
+def write(
+    tx: Tx, me: Row, told: str, asked: Asked, name: str = "", start: str = "", extra: Mapping[str, Any] = {}
+) -> str:
+    tx.raise_flags(WORKED)
     number = tx.one("raise_counter", name="worker")
     assert number is not None
     id = f"{workers.PREFIX}{number['value']}"
     agent = _new_agent(tx, name, asked.kind)
-    task, title = ("", "") if asked.role == "lobby" else _task(tx, agent, told, asked)
+    task, title = ("", "") if asked.role == "lobby" else _task(tx, me, agent, told, asked)
     tx.run(
         "new_worker", n=number["value"], id=id, agent=agent["id"], kind=asked.kind, profile=json.dumps(asked.profile),
         host=asked.host, backend=asked.backend, model=asked.model, machine=tx.world.host, root=asked.root, task=task,
@@ -176,11 +190,12 @@ def _new_agent(tx: Tx, name: str, kind: str) -> Row:
     return tx.make_agent(chosen, role=kind)
 
 
-def _task(tx: Tx, agent: Row, told: str, asked: Asked) -> tuple[str, str]:
+def _task(tx: Tx, me: Row, agent: Row, told: str, asked: Asked) -> tuple[str, str]:
     """The task it is for: one that is there and can be had, or a new one. It is kept for this worker."""
     if not told.startswith(TASK) or tx.one("task_hold", id=told) is None:
         title = text.one_line(told, 200)
-        return things.create(tx, title, description=told, kind=asked.kind, assignee=agent["id"]), title
+        made = things.create(tx, title, description=told, kind=asked.kind, assignee=agent["id"], author=me)
+        return made, title
     return told, take_on(tx, agent, told, asked.role)
 
 

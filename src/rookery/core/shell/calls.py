@@ -84,6 +84,9 @@ class _Site:
     def opaque(self, reason: str, fragment: str = "") -> None:
         self._walker.opaque(reason, fragment or self._node.source)
 
+    def record(self) -> None:
+        self._walker.record(self._node.source)
+
     def run(self, words: list[str], *, reads: bool = False) -> None:
         self._walker.step()
         frame = self._frame if reads else Frame()

@@ -1,6 +1,7 @@
 """git: which of its commands touch files of the working tree, and which files.
 
-What git keeps for itself (`.git`) is not reported. Hooks and filters are the machine's, and no text shows them.
+What git keeps for itself (`.git`) is no path that is reported; that a command changes it is. Hooks and filters are the
+machine's, and no text shows them.
 """
 
 from itertools import pairwise
@@ -30,6 +31,24 @@ _QUIET = names(
     verify-pack verify-tag version whatchanged write-tree credential
     """
 )
+# Of those, the ones that only look, whatever they are given; and what makes others do no more than that.
+_LOOKS = names(
+    """
+    annotate blame cat-file check-attr check-ignore check-ref-format cherry count-objects describe diff diff-files
+    diff-index diff-tree for-each-ref fsck get-tar-commit-id grep help interpret-trailers log ls-files ls-remote ls-tree
+    merge-base merge-tree name-rev patch-id range-diff rev-list rev-parse shortlog show show-branch show-index show-ref
+    status stripspace var verify-commit verify-pack verify-tag version whatchanged format-patch archive
+    """
+)
+_LISTS = {
+    "branch": names("-a -r -v -vv -av -avv -l --list --all --remotes --verbose --show-current --contains --merged"),
+    "tag": names("-l -n --list --contains --merged --points-at"), "remote": names("-v --verbose show get-url"),
+    "stash": names("list show"), "worktree": names("list --porcelain"), "reflog": names("show"),
+    "notes": names("list show"), "submodule": names("status summary"),
+    "config": names("-l --list --get --get-all --get-regexp --show-origin --global --local get list"),
+}  # fmt: skip
+_LISTS_BARE = names("branch tag remote reflog notes submodule")
+
 _WHOLE_TREE = names("merge pull rebase cherry-pick revert am bisect sparse-checkout read-tree checkout-index")
 _RUNS_PROGRAMS = names("difftool mergetool filter-branch lfs gui gitk svn p4 instaweb send-email")
 
@@ -51,7 +70,16 @@ def git(name: str, words: list[str], site: Site) -> None:
         return
     if got.has("work-tree git-dir") and command not in _QUIET:
         site.write(".", Reach.BENEATH)  # a working tree that is told here, and not found by looking upwards
+    if command not in _LOOKS and not _lists(command, rest):
+        site.record()
     _command(command, rest, site)
+
+
+def _lists(command: str, words: list[str]) -> bool:
+    known = _LISTS.get(command)
+    if known is None or not words:
+        return command in _LISTS_BARE
+    return words[0] in known and all(word in known for word in words if word.startswith("-"))
 
 
 def _command(command: str, words: list[str], site: Site) -> None:

@@ -34,6 +34,7 @@ class Opaque(NamedTuple):
 class Reading(NamedTuple):
     writes: tuple[Write, ...]
     opaque: tuple[Opaque, ...]
+    records: tuple[str, ...] = ()  # parts that change what git keeps for itself: the index, history, settings
 
 
 # --- reasons: short, for they end in a message to an agent ------------------------------------------------------------

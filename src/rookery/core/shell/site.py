@@ -23,6 +23,10 @@ class Site(Protocol):
 
     def opaque(self, reason: str, fragment: str = "") -> None: ...
 
+    def record(self) -> None:
+        """It changes what a version control keeps for itself, beside the files of the working tree."""
+        ...
+
     def run(self, words: list[str], *, reads: bool = False) -> None:
         """A command in the place of this one, in a process of its own; `reads`: with the same standard input."""
         ...

@@ -78,6 +78,7 @@ class Walker:
         self._dispatch = dispatch
         self._writes: dict[Write, None] = {}
         self._opaque: dict[Opaque, None] = {}
+        self._records: dict[str, None] = {}
         self._steps = 0
         self._depth = 0
         self.escapes: list[list[State]] = []  # by `break` and `continue`, of the loops around
@@ -88,7 +89,7 @@ class Walker:
         self.given: dict[str, dict[str, None]] = {}  # every value that a variable ever had
 
     def reading(self) -> Reading:
-        return Reading(tuple(sorted(self._writes)), tuple(sorted(self._opaque)))
+        return Reading(tuple(sorted(self._writes)), tuple(sorted(self._opaque)), tuple(sorted(self._records)))
 
     # --- what is noted ------------------------------------------------------------------------------------------------
 
@@ -105,6 +106,10 @@ class Walker:
     def opaque(self, reason: str, fragment: str) -> None:
         if len(self._opaque) < WRITES_LIMIT:
             self._opaque[Opaque(reason, reading.clipped(fragment))] = None
+
+    def record(self, fragment: str) -> None:
+        if len(self._records) < WRITES_LIMIT:
+            self._records[reading.clipped(fragment)] = None
 
     def is_folder(self, path: str) -> bool:
         """Whether it surely is one when the command gets there: nothing so far may have changed that."""

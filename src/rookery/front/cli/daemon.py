@@ -40,6 +40,19 @@ def down(desk: Desk, read: dict[str, Any]) -> Reply:
     return Reply(document({"stopped": True, "pid": pid}) if desk.options.json else f"Stopped (pid {pid}).\n")
 
 
+def ensure(desk: Desk) -> None:
+    """Workers need someone who supervises: where nobody does, a daemon is started, and that is said."""
+    if desk.house.remote is not None or not desk.house.settings["worker.start_daemon"]:
+        return
+    _, whole = _scope(desk, None)
+    known = [whole, *instance.scopes(desk.house.places.home, desk.house.team).values()]
+    if any(instance.holder(scope)[0] for scope in known):
+        return
+    reply = _detach(desk, {"port": "0", "workspace_root": None, "token": None}, whole)
+    if not desk.options.json:
+        desk.call.emit(reply.out)
+
+
 def _scope(desk: Desk, workspace: str | None) -> tuple[app.House, instance.Scope]:
     """A home, one team of it, or a folder of its own."""
     environ = {name: value for name, value in desk.call.environ.items() if name not in ELSEWHERE}

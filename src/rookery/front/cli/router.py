@@ -175,6 +175,18 @@ COMMANDS = (
     Command("questions", "workers"),
     Command("questions show", "workers", verb="question.show"),
     Command("answer", "workers"),
+    Command("crew run", "workers", "special_crews.run", extras=(
+        Extra(("--detach",), "do not show it as it goes"),
+    )),
+    Command("crew status", "workers", "special_crews.status", extras=(WATCH,)),
+    Command("crew list", "workers"),
+    Command("crew scale", "workers"),
+    Command("crew stop", "workers"),
+    Command("kinds", "workers"),
+    Command("kinds show", "workers", verb="kind.show"),
+    Command("kinds add", "workers", "special_kinds.add", verb="kind.add",
+            extras=(Extra(("file",), "the Markdown; - reads it from standard input", metavar="FILE"),)),
+    Command("kinds drop", "workers", verb="kind.drop"),
     Command("artifacts", "docket"),
     Command("artifacts add", "docket", "sharing.add", optional=("content",),
             extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
@@ -211,7 +223,7 @@ COMMANDS = (
 )  # fmt: skip
 BY_NAME = {command.name: command for command in COMMANDS}
 GROUPS = {"start": "Start", "mesh": "The mesh", "mail": "Mail", "tasks": "Tasks and plans", "guard": "Files and slots",
-          "workers": "Workers", "docket": "Evidence", "ops": "Operations"}  # fmt: skip
+          "workers": "Workers and crews", "docket": "Evidence", "ops": "Operations"}  # fmt: skip
 
 
 def run(call: Call) -> Reply:

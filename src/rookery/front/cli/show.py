@@ -47,6 +47,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_landing
 
         return show_landing.SHOWS[shown_as]
+    if shown_as.startswith("crew."):
+        from . import show_crews
+
+        return show_crews.SHOWS[shown_as]
     if shown_as.startswith("token."):
         from . import show_tokens
 
@@ -63,6 +67,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_reporting
 
         return show_reporting.SHOWS[shown_as]
+    if shown_as.startswith("kind"):
+        from . import show_kinds
+
+        return show_kinds.SHOWS[shown_as]
     return SHOWS.get(shown_as, _plain_values)
 
 
@@ -184,6 +192,8 @@ def _sent(result: dict[str, Any]) -> RenderableType:
         lines.append(say("  to ", (each["name"], "cyan"), f"{chosen}: {each['state']}, {each['how']}"))
     if len(result["recipients"]) > 20:
         lines.append(say((f"  and {len(result['recipients']) - 20} more", "dim")))
+    spawned = result.get("spawned", ())
+    lines += [say("  asks for ", (each["id"], "bold"), f" {each['name']}, a {each['kind']}") for each in spawned]
     lines += [say((f"  {one_line(note, 300)}", "yellow")) for note in result.get("notes", ())]
     return Group(*lines)
 

@@ -61,10 +61,19 @@ def _shown(desk: Desk, shown_as: str, look: Look, *, watch: bool) -> Reply:
     if not watch:
         result, code = look()
         return answer(desk, shown_as, result, code)
+    return shown_again(desk, shown_as, look)
+
+
+def shown_again(desk: Desk, shown_as: str, look: Look, *, until: Callable[[Any], bool] = lambda _: False) -> Reply:
+    """Whenever something happened, and now and then; the last of it is the reply."""
     before: Any = None
     with _bell(desk) as bell:
         while True:
             result, code = look()
+            if until(result):
+                wipe = "\x1b[H\x1b[J" if desk.call.terminal and not desk.options.json else ""
+                last = answer(desk, shown_as, result, code)
+                return last._replace(out=wipe + last.out)
             if result != before or not desk.options.json:
                 desk.call.emit(document(result) if desk.options.json else _picture(desk, shown_as, result, code))
             before = result

@@ -90,7 +90,8 @@ def can_commit(desk: Desk, _read: dict[str, Any]) -> Reply:
     except errors.RookError as error:
         told = f"rook: this commit was not checked against what other agents hold. {error.message}\n"
         return Reply(document({"checked": False, **error.as_dict()}) if desk.options.json else "", told)
-    held = [each for told in told_of for each in told["paths"] if not each["allow"] and each.get("holder")]
+    refused = [each for told in told_of for each in told["paths"] if not each["allow"]]
+    held = [each for each in refused if each.get("holder") or each.get("bound")]
     if desk.options.json:
         return Reply(document({"checked": True, "allow": not held, "paths": held}), code=1 if held else 0)
     if held:
@@ -105,6 +106,8 @@ def _nameable(name: str) -> str:
 
 
 def _refusal(held: Sequence[Mapping[str, Any]]) -> str:
+    if held[0].get("bound"):
+        return f"rook: not committed: {held[0]['reason']}.\n"
     lines = [f"rook: this commit touches what {'another agent holds' if len(held) == 1 else 'other agents hold'}:"]
     lines += [f"      {text.one_line(each['path'], 120)}: {text.one_line(each['reason'], 300)}" for each in held[:TOLD]]
     if len(held) > TOLD:

@@ -38,21 +38,24 @@ def _either(desk: Desk, read: dict[str, Any], verb: str, outside: str, shown_as:
 
 def import_plan(desk: Desk, read: dict[str, Any]) -> Reply:
     path = os.path.join(desk.call.cwd, read["file"])
+    made = plan_of(desk, path, goal=read["goal"], advisory=read["advisory"], review=read["review"])
+    return answer(desk, "plan.show", made)
+
+
+def plan_of(
+    desk: Desk, path: str, *, goal: str | None = None, advisory: bool = False, review: bool = False
+) -> dict[str, Any]:
+    """A plan of what a file says."""
     written = files.read_limited(path, PLAN_LIMIT).decode("utf-8", "replace")
-    goal, items, problems = _parse(path, written)
+    said, items, problems = _parse(path, written)
     problems = problems + (plans.validate(items) if not problems else [])
     if problems:
         raise plans.refusal(problems)
     tasks = [_as_data(desk, item) for item in items]
-    args = {
-        "goal": read["goal"] or goal or os.path.basename(path),
-        "tasks": tasks,
-        "advisory": read["advisory"],
-        "review": read["review"],
-    }
+    args = {"goal": goal or said or os.path.basename(path), "tasks": tasks, "advisory": advisory, "review": review}
     if path.endswith((".md", ".markdown")):
         args["spec"] = written
-    return answer(desk, "plan.show", desk.verb("plan.new", args))
+    return desk.verb("plan.new", args)
 
 
 def _as_data(desk: Desk, item: plans.PlanTask) -> dict[str, Any]:

@@ -23,6 +23,8 @@ class Target(NamedTuple):
     paths: Sequence[str]
     patterns: Sequence[str] = ()
     untold: Sequence[str] = ()  # parts that do not tell, and why
+    records: Sequence[str] = ()  # parts that change what git keeps for itself
+    bound: str = ""  # why the caller may write nothing, wherever; what is above counts then too
 
 
 def judged(desk: Desk, event: Event) -> Answer:
@@ -32,20 +34,24 @@ def judged(desk: Desk, event: Event) -> Answer:
     refused, warned = _refused(desk, target)
     if refused:
         return Answer(deny=_denial(refused))
+    if target.bound and (target.untold or target.records):
+        return Answer(deny=_bound(target))
     answer = Answer(context="\n".join(warned))
     return _untold(desk, event, target.untold, answer) if target.untold else answer
 
 
 def _target(desk: Desk, event: Event) -> Target | None:
     if event.deed is Deed.EDIT:
-        return Target(event.paths, untold=[f"{event.tool}: {event.untold}"] if event.untold else [])
+        untold = [f"{event.tool}: {event.untold}"] if event.untold else []
+        return Target(event.paths, untold=untold, bound=desk.verb("turn.others", {})["bound"] if untold else "")
     if event.deed is Deed.SHELL and event.command:
         return _of_command(desk, event.command)
     return None
 
 
 def _of_command(desk: Desk, command: str) -> Target | None:
-    if _is_nothing_kept(desk):
+    kept = desk.verb("turn.others", {})
+    if _is_nothing_kept(desk, kept):
         return None
     from rookery.runtime import shell
 
@@ -55,18 +61,17 @@ def _of_command(desk: Desk, command: str) -> Target | None:
     spelled = [(write, _spelled(write, root)) for write in reading.writes]
     wide = [path for write, path in spelled if write.pattern or path == root]
     narrow = [path for write, path in spelled if not write.pattern and path != root]
-    return Target(
-        narrow, wide, [f"{text.one_line(each.fragment, 60)}: {each.reason}" for each in reading.opaque[:TOLD]]
-    )
+    untold = [f"{text.one_line(each.fragment, 60)}: {each.reason}" for each in reading.opaque[:TOLD]]
+    records = [text.one_line(each, 60) for each in reading.records[:TOLD]]
+    return Target(narrow, wide, untold, records, kept["bound"])
 
 
-def _is_nothing_kept(desk: Desk) -> bool:
+def _is_nothing_kept(desk: Desk, kept: Mapping[str, Any]) -> bool:
     """Nobody else holds anything, and no rule is about what nobody holds: then no command need be read."""
     settings = desk.house.settings
     if settings["guard.opaque"] in ("ask", "deny") or settings["guard.outside"] == "deny":
         return False
-    found = desk.verb("turn.others", {})
-    return not (found["patterns"] or found["strict"] or found["policies"])
+    return not (kept["patterns"] or kept["strict"] or kept["bound"])
 
 
 def _spelled(write: "Write", root: str) -> str:
@@ -92,16 +97,29 @@ def _refused(desk: Desk, target: Target) -> tuple[list[Mapping[str, Any]], list[
         return [], []
     told = desk.verb("can-write", {"paths": paths, "covered": patterns})
     rule = desk.house.settings["guard.outside"]
-    outside_refused = rule == "deny" or (rule == "strict" and told["strict"])
+    outside_refused = rule == "deny" or (rule == "strict" and told["strict"])  # what binds its writer holds anywhere
     refused = [each for each in told["paths"] if not each["allow"] and (outside_refused or not each.get("outside"))]
     return refused, told["warnings"]
 
 
 def _denial(refused: Sequence[Mapping[str, Any]]) -> str:
+    if refused[0].get("bound"):
+        paths = ", ".join(text.one_line(each["path"], 200) for each in refused[:TOLD])
+        return f"Rookery: not written: {paths}.\n{_sentence(refused[0]['reason'])}"
     lines = [_told(each) for each in refused[:TOLD]]
     if len(refused) > TOLD:
         lines.append(f"... and {len(refused) - TOLD} more: `rook can-write PATH...` tells of each.")
     return "Rookery: not written.\n" + "\n".join(lines)
+
+
+def _bound(target: Target) -> str:
+    """To whoever may write nothing, a command that may write is one that does."""
+    parts = [*target.records, *target.untold]
+    return f"Rookery: not run ({'; '.join(parts)}).\n{_sentence(target.bound)}"
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}."
 
 
 def _told(verdict: Mapping[str, Any]) -> str:

@@ -9,7 +9,16 @@ from typing import Any, NotRequired, TypedDict
 
 from rookery.core import tasks
 
-from . import shapes_delivery, shapes_guard, shapes_landing, shapes_mail, shapes_monitor, shapes_protocol, shapes_turns
+from . import (
+    shapes_delivery,
+    shapes_guard,
+    shapes_kinds,
+    shapes_landing,
+    shapes_mail,
+    shapes_monitor,
+    shapes_protocol,
+    shapes_turns,
+)
 from . import shapes_team as of
 from .shapes_mail import Counts, Words
 from .shapes_team import Team
@@ -343,7 +352,7 @@ class Alive(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
-    **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
+    **shapes_kinds.RESULTS, **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
     **shapes_protocol.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,

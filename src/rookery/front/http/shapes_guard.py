@@ -22,6 +22,7 @@ class Verdict(TypedDict):
     task: NotRequired[str]
     why: NotRequired[str]
     outside: NotRequired[bool]
+    bound: NotRequired[bool]
 
 
 class Verdicts(TypedDict):

@@ -119,10 +119,16 @@ class Recipient(TypedDict):
     chosen: NotRequired[str]
 
 
+class Spawned(TypedDict):
+    id: str
+    name: str
+    kind: str
+
+
 Sent = TypedDict("Sent", {
     "id": str, "seq": int, "thread": str, "status": str, "from": str, "recipients": list[Recipient],
     "replayed": NotRequired[bool], "closed": NotRequired[str], "escalation": NotRequired[str],
-    "notes": NotRequired[Words],
+    "notes": NotRequired[Words], "spawned": NotRequired[list[Spawned]],
 })  # fmt: skip
 
 

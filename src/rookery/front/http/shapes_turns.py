@@ -53,7 +53,7 @@ class Idle(TypedDict):
 class Others(TypedDict):
     patterns: Words
     strict: bool
-    policies: bool
+    bound: str
 
 
 class Watching(TypedDict):

@@ -84,3 +84,7 @@ UPDATE workers SET base = :base WHERE team = :team AND id = :id AND state = 'run
 -- name: plan_without_review
 -- Nobody judges what is done in this plan from now on.
 UPDATE tasks SET review = '' WHERE team = :team AND plan = :plan AND review = 'wanted';
+
+-- name: set_crew_terms
+-- How far its planning is.
+UPDATE crews SET terms = :terms WHERE team = :team AND id = :id;

@@ -117,6 +117,11 @@ UPDATE landings SET state = CASE WHEN state = 'undoing' THEN 'undoing' ELSE 'que
   undo = '', reason = :reason, told = :told, not_before = :not_before
 WHERE team = :team AND id = :id AND owner = :owner AND state IN ('working', 'undoing');
 
+-- name: landing_later
+-- Fence: nobody could say what became of the move; whoever has it next looks.
+UPDATE landings SET told = :told, not_before = :not_before, owner = '', owned_to = 0
+WHERE team = :team AND id = :id AND owner = :owner AND step = 'moving' AND state IN ('working', 'undoing');
+
 -- name: landing_landed
 -- Fence: it is on the branch, once.
 UPDATE landings SET state = 'landed', step = '', owner = '', owned_to = 0, reason = :reason, landed_at = :at

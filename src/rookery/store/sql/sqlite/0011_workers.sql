@@ -192,11 +192,20 @@ CREATE INDEX crews_machine ON crews (machine, team) WHERE state IN ('running', '
 
 CREATE TABLE kinds (                          -- registered at run time; the others are files
   team    INTEGER NOT NULL,
-  name    TEXT    NOT NULL,
+  name    TEXT    NOT NULL,                   -- folded: unique whatever the case
   written TEXT    NOT NULL,                   -- the Markdown
   set_by  INTEGER NOT NULL,
   at      INTEGER NOT NULL,
   PRIMARY KEY (team, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE spawn_asks (                     -- workers that messages asked for in the last minute: what bounds a flood
+  team    INTEGER NOT NULL,
+  at      INTEGER NOT NULL,                   -- ledger time
+  message TEXT    NOT NULL,
+  sender  INTEGER NOT NULL,
+  made    INTEGER NOT NULL,                   -- how many were made; 0: it was refused
+  PRIMARY KEY (team, at, message)
 ) STRICT, WITHOUT ROWID;
 
 -- As in the first migration: what a well filled ledger looks like.
@@ -230,5 +239,6 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('crews', 'sqlite_autoindex_crews_2', '10000 1000 1'),
   ('crews', 'crews_plan', '100 10 1'),
   ('crews', 'crews_machine', '100 50 10'),
-  ('kinds', 'kinds', '1000 100 1');
+  ('kinds', 'kinds', '1000 100 1'),
+  ('spawn_asks', 'spawn_asks', '1000 100 1 1');
 ANALYZE sqlite_schema; -- read by this connection too
