@@ -55,6 +55,14 @@ def reported(stage: Stage, id: str, report: str) -> None:
         other.execute("UPDATE workers SET report = ?, reported_at = 1 WHERE id = ?", (report, id)).fetchall()
 
 
+def done(stage: Stage, name: str) -> None:
+    """A worker reports, where nobody can look at its files."""
+    stage.call(
+        "done", name, outcome="completed", summary="The lexer splits numbers, names and strings; its table has tests.",
+        tests=["pytest -q: 4 passed"], unchanged="there is no working copy in this test",
+    )  # fmt: skip
+
+
 def status(stage: Stage) -> dict[str, Any]:
     return stage.call("crew.status", id="crew-0001")
 
@@ -106,8 +114,7 @@ def test_a_waiting_worker_takes_one_task_after_another(stage: Stage) -> None:
         assert step(stage) == [f"give {task}"]
         assert stage.call("task.show", id=task)["lease"]["holder"] == name
         assert stage.subjects(name)[-1].startswith(f"Yours: {task}")
-        stage.call("task.done", name, id=task, summary="It is done now")
-        reported(stage, "w1", "done")
+        done(stage, name)
     assert step(stage) == ["stop w1"]
 
 
@@ -117,7 +124,7 @@ def test_verdicts_come_from_reviewers(stage: Stage) -> None:
     stage.call("crew.run", stage.caller(tree="/work"), plan=id)
     assert step(stage) == ["spawn task-0004"]
     [(_, name)] = started(stage).values()
-    stage.call("task.done", name, id="task-0004", summary="Lexer written")
+    done(stage, name)
     assert "review task-0004" in step(stage)
     reviewers = [(worker, name) for worker, (_, name) in started(stage).items()]
     assert len(reviewers) == 1
