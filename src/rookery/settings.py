@@ -102,6 +102,15 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("worker.waiting_s", 1800, 1, YEAR_S, "A question that waits for so long is warned of."),
     _seconds("worker.grace_s", 30, 0, 3600, "A worker that is told to stop has so long to wrap up."),
     _seconds("worker.term_s", 5, 0, 3600, "Then it is sent SIGTERM, and after this SIGKILL."),
+    _seconds("worker.evict_s", 1800, 0, YEAR_S, "A worker that is over for so long is no longer listed."),
+    _seconds("worker.prune_s", 86_400, 0, YEAR_S, "Over for so long, it and its files are forgotten; a worktree that "
+             "holds what is nowhere else stays."),
+    _seconds("worker.tidy_s", 20, 0.05, 3600, "How often the daemon looks for old workers."),
+    _switch("worker.capture_terminal", False, "Keep all that a worker's terminal shows, raw, in terminal.log."),
+    _switch("worker.start_daemon", True, "`rook spawn` starts a daemon where none runs."),
+    Setting("worker.environment", "list", [], "", "Variables of yours that workers are given too, by name: keys that "
+            "their programs need.", personal=True),
+    _count("worker.keep_runs_days", 14, "days", 0, 36_500, "What a worker's run was told and said is kept this long."),
     _choice("routing", "off", "off warn enforce", "What [routes] mean: nothing, a warning, or a refusal."),
     _switch("maildrop.on", True, "Messages that are written as files to .rook/msgs of the workspace are taken in."),
     _list("maildrop.folders", [], "More such folders, for example .ai/tx/msgs; outside the workspace only in your own "
@@ -148,6 +157,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("delivery.notify", "list", [], "", "A command that tells a person: the words are its last argument.",
             personal=True),
     Setting("delivery.secret_file", "str", "", "", "A private file with the secret that webhooks are signed with.",
+            personal=True),
+    Setting("hosts", "table", {}, "", 'How agent programs are started as workers: name = { program = ["command"] }.',
             personal=True),
     Setting("reach", "table", {}, "", 'How an agent is reached besides: name = { command = [...], webhook = "..." }.',
             personal=True),
@@ -218,6 +229,7 @@ ENTRIES: dict[str, str | dict[str, str]] = {
     "slots": "count",
     "spawn.meshes": "list",
     "agents": {"role": "str", "model": "str"},
+    "hosts": {"program": "list"},
     "reach": {"command": "list", "webhook": "str"},
     "templates": {"help": "str", "needs": "list", "presets": "table", "tags": "list"},
     "routes": {"from": "list", "to": "list", "types": "list", "status": "list", "help": "str"},

@@ -46,7 +46,8 @@ VERBS = words("""
     spawn workers worker.show tell stop respawn delete
     worker.self progress ask answer questions question.show done fail
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
-    worker.teams worker.due worker.begin worker.started worker.beat worker.stopping worker.ended
+    worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
+    worker.record worker.down worker.left worker.evict worker.forget worker.keep
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail
@@ -60,7 +61,7 @@ READS = words("""
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show
     workers worker.show worker.self questions question.show
-    crew.list crew.status crew.teams crew.due worker.teams worker.due
+    crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left
     team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)
@@ -112,6 +113,16 @@ def test_the_methods_of_the_handles(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(FIELDS))
 def test_the_fields_of_the_handles(name: str) -> None:
     assert set(FIELDS[name].split()) <= set(getattr(rookery, name).__dataclass_fields__)
+
+
+def test_the_names_of_a_worker() -> None:
+    from rookery import worker
+
+    public = {key for key, value in vars(worker.Worker).items() if not key.startswith("_")}
+    assert public == {"brief", "progress", "ask", "done", "fail", "next"}
+    assert inspect.isfunction(worker.here)
+    assert set(worker.Answer.__dataclass_fields__) == {"text", "choice", "withdrawn"}
+    assert set(worker.Assignment.__dataclass_fields__) == {"task", "title", "text"}
 
 
 def test_importing_the_package_imports_nothing_of_it() -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import apsw
 import pytest
 
 from tests.support.stage import Build, Stage
@@ -49,18 +48,9 @@ def started(stage: Stage) -> dict[str, tuple[str, str]]:
     return found
 
 
-def reported(stage: Stage, id: str, report: str) -> None:
-    """What a report leaves in the row."""
-    with apsw.Connection(stage.store.location) as other:
-        other.execute("UPDATE workers SET report = ?, reported_at = 1 WHERE id = ?", (report, id)).fetchall()
-
-
-def done(stage: Stage, name: str) -> None:
-    """A worker reports, where nobody can look at its files."""
-    stage.call(
-        "done", name, outcome="completed", summary="The lexer splits numbers, names and strings; its table has tests.",
-        tests=["pytest -q: 4 passed"], unchanged="there is no working copy in this test",
-    )  # fmt: skip
+def report(stage: Stage, name: str) -> None:
+    said = "Read the lexer from top to bottom, wrote down what it does, and ran its tests."
+    stage.call("done", name, outcome="findings", summary=said, tests=["pytest -q: 3 passed"])
 
 
 def status(stage: Stage) -> dict[str, Any]:
@@ -114,7 +104,7 @@ def test_a_waiting_worker_takes_one_task_after_another(stage: Stage) -> None:
         assert step(stage) == [f"give {task}"]
         assert stage.call("task.show", id=task)["lease"]["holder"] == name
         assert stage.subjects(name)[-1].startswith(f"Yours: {task}")
-        done(stage, name)
+        report(stage, name)
     assert step(stage) == ["stop w1"]
 
 
@@ -124,10 +114,57 @@ def test_verdicts_come_from_reviewers(stage: Stage) -> None:
     stage.call("crew.run", stage.caller(tree="/work"), plan=id)
     assert step(stage) == ["spawn task-0004"]
     [(_, name)] = started(stage).values()
-    done(stage, name)
+    report(stage, name)
     assert "review task-0004" in step(stage)
     reviewers = [(worker, name) for worker, (_, name) in started(stage).items()]
     assert len(reviewers) == 1
     assert step(stage) == []
     stage.call("task.review", reviewers[0][1], id="task-0004", verdict="NEEDS_WORK", feedback="No tests.")
     assert step(stage), "the worker that did it goes on"
+
+
+PLANNED = """What I found, and why it is cut so.
+
+```tasks-json
+{"goal": "A parser", "tasks": [{"key": "a", "title": "Lexer"}, {"key": "b", "title": "Parser", "deps": ["a"]}]}
+```
+"""
+
+
+def answers(stage: Stage, said: str, outcome: str = "proposal") -> None:
+    [(_, name)] = started(stage).values()
+    stage.call("done", name, outcome=outcome, summary=f"Read the document and the repository first. {said}",
+               tests=["ls src: 3 passed"])  # fmt: skip
+
+
+def test_a_document_is_planned_reviewed_and_then_worked_off(stage: Stage) -> None:
+    id = stage.call("plan.new", goal="A parser", spec="# PRD\nIt parses.")["id"]
+    stage.call("crew.run", stage.caller(tree="/work"), plan=id, passes=2)
+    assert step(stage) == ["plan w1"]
+    answers(stage, PLANNED)
+    assert step(stage)[0] == "took plan"
+    answers(stage, "The second task should wait for nothing at all.", "findings")
+    assert step(stage)[0] == "took review"
+    assert "wait for nothing" in stage.call("worker.show", id="w3")["assignment"]
+    answers(stage, "I forgot the block, which everybody knows is needed here.")
+    assert step(stage)[0] == "took plan", "it is asked once more"
+    assert "No block" in stage.call("worker.show", id="w4")["assignment"]
+    answers(stage, PLANNED)
+    assert "made 2 tasks" in step(stage)
+    assert [task["title"] for task in stage.call("plan.show", id=id)["tasks"]] == ["Lexer", "Parser"]
+    told = [event["type"] for event in stage.events() if event["type"].startswith("plan.")][-8:]
+    assert told == ["plan.start", "plan.pass.start", "plan.pass.done", "plan.review.start", "plan.review.done",
+                    "plan.pass.start", "plan.pass.done", "plan.done"]  # fmt: skip
+
+
+def test_a_plan_that_can_not_be_read_twice_fails_and_says_why(stage: Stage) -> None:
+    id = stage.call("plan.new", goal="A parser", spec="# PRD")["id"]
+    stage.call("crew.run", stage.caller(tree="/work"), plan=id, passes=1)
+    for _ in range(2):
+        step(stage)
+        answers(stage, "There is no block in this answer, and there never will be.")
+    step(stage)
+    crew = stage.call("crew.status", id=id)
+    assert (crew["state"], "No block" in crew["why"]) == ("stopping", True)
+    assert [event["type"] for event in stage.events("plan.failed")] == ["plan.failed"]
+    assert stage.refused("crew.run", stage.caller(tree="/work"), plan="plan-0001", passes=9).code == "BAD_INPUT"

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from . import errors, text
 
 FOLDERS: Mapping[str, str] = {"patch": "patches", "summary": "summaries", "report": "reports", "other": "other"}
-KINDS = tuple(FOLDERS)
+KINDS = tuple(FOLDERS)  # what is shared
+RUN = "run"  # what is kept of a worker's run, for a while
+RUN_FOLDER = "runs"
 NAME_LIMIT = 100
 ENCODINGS = ("text", "base64")
 _FIRST = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
@@ -29,6 +31,18 @@ def check_kind(kind: str) -> str:
     if kind not in FOLDERS:
         raise errors.BadInput(f"No kind {text.quoted(kind)}.", f"One of: {', '.join(KINDS)}.")
     return kind
+
+
+def shortened(content: str, limit: int) -> bytes:
+    """As much as may be kept, with its beginning and its end; what is left out between them is said."""
+    data = content.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return data
+    said = f"\n... {len(data) - limit:,} bytes and more are left out here ...\n".encode()
+    half = max(0, limit - len(said)) // 2
+    first = data[:half].decode("utf-8", "ignore").encode()
+    last = data[len(data) - half :].decode("utf-8", "ignore").encode()
+    return first + said + last
 
 
 def decode(content: str, encoding: str, limit: int) -> bytes:

@@ -50,6 +50,7 @@ class Wish(StrEnum):
     STOP = "stop"  # asked, then ended
     KILL = "kill"  # ended at once
     RESPAWN = "respawn"  # stopped, then started anew
+    DELETE = "delete"  # of one that is over: its files go, then it does
 
 
 class Ending(StrEnum):
@@ -61,6 +62,7 @@ class Ending(StrEnum):
     KILLED = "killed"  # it was asked to, and did not
     LOST = "lost"  # the machine was started anew, or nobody saw it end
     NOT_STARTED = "not-started"
+    INTERRUPTED = "interrupted"  # whoever was starting it ended before it began: it is begun anew
 
 
 class Shown(StrEnum):
@@ -121,6 +123,39 @@ def warning(facts: Facts, now: int, limits: Limits) -> str:
     return "silent" if working and now - facts.moved_at >= limits.silent_ms else ""
 
 
+class Step(StrEnum):
+    """What is done now about a worker that is to end."""
+
+    WAIT = "wait"  # it was asked, and has time to wrap up
+    ASK = "ask"  # SIGTERM, and SIGKILL after a while
+    KILL = "kill"
+
+
+class Stopping(NamedTuple):
+    """A wish and how long ago it was said, and what the worker did since."""
+
+    wish: str
+    wish_ms: int
+    grace_ms: int
+    report: str = ""
+    phase: str = ""
+
+
+def stopping(it: Stopping) -> Step:
+    """One that has said all it has to say, and rests, is not waited for; one that is started anew was not asked."""
+    if it.wish == Wish.KILL:
+        return Step.KILL
+    finished = it.report in SETTLED and it.phase == "idle"
+    return Step.ASK if it.wish == Wish.RESPAWN or finished or it.wish_ms >= it.grace_ms else Step.WAIT
+
+
+def ending_of(wish: str, exit_code: int | None, *, killed: bool) -> Ending:
+    """How a run ended whose process is gone."""
+    if wish:
+        return Ending.KILLED if killed else Ending.STOPPED
+    return Ending.ENDED if exit_code == 0 else Ending.CRASHED
+
+
 class Next(NamedTuple):
     """What becomes of a worker whose program ended."""
 
@@ -135,6 +170,8 @@ def after_end(ending: str, report: str, wish: str, crashes: int, respawn: Mappin
         return Next(State.QUEUED)
     if report in SETTLED or wish in (Wish.STOP, Wish.KILL):
         return Next(State.ENDED)
+    if ending == Ending.INTERRUPTED:
+        return Next(State.QUEUED, crashes=crashes)
     unwell = ending in (Ending.CRASHED, Ending.LOST, Ending.NOT_STARTED)
     delay = kinds.respawn_delay(kinds.from_data({"respawn": respawn}), crashes + 1, crashed=unwell)
     if delay is None:

@@ -6,7 +6,10 @@ known.py      which there are; imported one by one, for a hook needs only its ow
 screens.py    what each shows in a terminal: prompt, busy markers, dialogs; `core.screen` says what that means
 written.py    a profile, and a screen, from a TOML file, so that a program is added without Python
 reaching.py   how a program is called for a session of its own: a message queued, a turn resumed
+launching.py  how a program is started as a worker, at a terminal or without one
+streams.py    what it prints of itself then, as the same few events; transcripts.py: the same from its own records
 setup.py      what `rook init` puts into which file of a repository, for each program
+quoting.py    a text in the notation of a settings file
 pieces.py     how one thing is put into one file, looked for and taken out; jsontext.py and marked.py do it in the text
 trust.py      whether a program runs what was put there
 kinds/        kinds of workers that are there for everyone, as Markdown

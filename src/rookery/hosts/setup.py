@@ -9,6 +9,7 @@ from rookery.core.hooks import WAIT_S, Moment
 
 from . import claude, known, marked
 from .pieces import Block, Hooks, OwnFile, Piece, Server, Switch
+from .quoting import toml
 
 TIMEOUT_S = 10  # the hook has a deadline of its own, far below; this is for a machine that is lost in thought
 SETTINGS = "rookery.toml"
@@ -19,7 +20,10 @@ FOLDERS = {
 SKILLS = {"claude": ".claude/skills"}
 OTHER_SKILLS = ".agents/skills"
 # What tells `rook` where it is and who speaks.
-PASSED_ON = ("ROOK_HOME", "ROOK_STORE", "ROOK_TEAM", "ROOK_AGENT", "ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE")
+PASSED_ON = (
+    "ROOK_HOME", "ROOK_STORE", "ROOK_TEAM", "ROOK_AGENT", "ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE", "ROOK_WORKER",
+    "ROOK_RUN",
+)  # fmt: skip
 HOOK_PATH = "/v1/hook/"
 TEXTS = ("ask.js", "opencode.js", "pi.ts", "AGENTS.md", "SKILL.md", "pre-commit")
 
@@ -152,20 +156,13 @@ def _codex(wanted: Wanted) -> list[Piece]:
     # first call never comes too early, but Codex does not start for whoever has no `rook`.
     passed = ", ".join(f'"{name}"' for name in PASSED_ON)
     body = (
-        f'[mcp_servers.rook]\ncommand = {_toml(wanted.rook)}\nargs = ["mcp"]\n'
+        f'[mcp_servers.rook]\ncommand = {toml(wanted.rook)}\nargs = ["mcp"]\n'
         f"env_vars = [{passed}]\nstartup_timeout_sec = 30"
     )
     return [
         Hooks(".codex/hooks.json", entries, is_hook("codex")),
         Block(".codex/config.toml", marked.TOML, body, _no_other_server),
     ]
-
-
-def _toml(text: str) -> str:
-    """A basic string: JSON writes it the same way, but for DEL."""
-    import json
-
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _no_other_server(text: str, path: str) -> None:

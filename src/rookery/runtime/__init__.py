@@ -20,6 +20,8 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     logs        the log of a resident process: private, rotated, without secrets
     surroundings the store's files, daemons, logs and the disk, for whoever asks how things are
     shelf       files that rows refer to, written before them, never reached through a symlink
+    ndjson      files of lines that several processes write and others follow, over rotations
+    workerfiles the folder of a worker, and the files in it
     trees       folders that other programs read and write, never left through a symlink
     shell/      commands parsed by tree-sitter for `core.shell`: which paths would one write
     settling    files of other programs, changed all or not at all, and brought back byte for byte

@@ -164,6 +164,14 @@ def size(path: str) -> int:
     return os.stat(path).st_size
 
 
+def size_or_none(path: str) -> int:
+    """0 for a file that is not there."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
 def read_from(path: str, offset: int, limit: int) -> tuple[bytes, int]:
     """What stands in a file after an offset, and where that ends. One that shrank is read from its beginning; what is
     no file, or can not be opened, holds nothing."""

@@ -21,6 +21,7 @@ from . import files, process
 
 SCHEMA = "1.0.0"
 STOP_S = 30.0
+WITH_WORKERS = signal.SIGUSR1  # to a daemon: stop your workers, then yourself
 LOOK_S = 0.02
 LIMIT = 1 << 16
 
@@ -107,7 +108,7 @@ def _read(path: str) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def stop(scope: Scope) -> int:
+def stop(scope: Scope, number: int = signal.SIGTERM, wait_s: float = STOP_S) -> int:
     """End the process that holds the scope and wait until it has; its pid. Refused when nobody holds it."""
     holder = _read(scope.lock)
     if _free(scope) or not isinstance(holder.get("pid"), int):
@@ -118,11 +119,11 @@ def stop(scope: Scope) -> int:
         raise Unreachable(f"The lock {scope.lock} is held by an unknown process.", f"fuser {scope.lock} names it.")
     if holder.get("started") and process.state(pid, holder["started"]) == process.STOPPED:
         raise Unreachable(f"The daemon (pid {pid}) is stopped, and hears nothing.", f"`kill -CONT {pid}`, then again.")
-    os.kill(pid, signal.SIGTERM)
-    until = time.monotonic() + STOP_S
+    os.kill(pid, number)
+    until = time.monotonic() + wait_s
     while not _free(scope):
         if time.monotonic() > until:
-            raise Unreachable(f"The daemon (pid {pid}) did not end in {STOP_S:.0f} s.", f"kill -9 {pid} loses nothing.")
+            raise Unreachable(f"The daemon (pid {pid}) did not end in {wait_s:.0f} s.", f"kill -9 {pid} loses nothing.")
         time.sleep(LOOK_S)
     return pid
 

@@ -16,6 +16,7 @@ from rookery.runtime import places, process, tmux
 
 NAME = "tmux"
 SIZE = (200, 50)
+MARK = "@rook_run"
 GIVEN = "#{pid} #{pane_id} #{pane_pid}"
 # What a program needs to run at all; everything else is given to each window by itself.
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
@@ -38,19 +39,26 @@ def place(home: str) -> str:
 
 
 def new_window(
-    home: str, argv: Sequence[str], *, cwd: str, environ: Mapping[str, str], size: tuple[int, int] = SIZE
-) -> Window:
+    home: str, argv: Sequence[str], *, cwd: str, environ: Mapping[str, str], size: tuple[int, int] = SIZE,
+    mark: str = "",
+) -> Window:  # fmt: skip
     """Run a program in a terminal of its own. Its words are passed on as they are; no shell reads them.
+
+    One with a mark stays when its program has ended, for its last lines and its exit status, and can be found by it.
 
     Known weakness: the variables are words of a command for a moment, and so other users of the machine can see them.
     """
     socket = place(home)
     places.private_folder(os.path.dirname(socket))
     kind = ["new-session", "-d", "-P", "-F", GIVEN, "-x", str(size[0]), "-y", str(size[1]), "-c", cwd]
-    given = [word for name, value in environ.items() for word in ("-e", f"{name}={value}")]
+    given = [word for name, value in environ.items() for word in ("-e", tmux.word(f"{name}={value}"))]
     kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    # In one step with its beginning: what ends at once would be gone before it could be marked.
+    marked = [";", "set-option", "-p", MARK, mark, ";", "set-option", "-w", "remain-on-exit", "on"] if mark else []
     # One word alone would be given to a shell; `env` takes it as it is.
-    said = tmux.run(socket, ["-f", os.devnull, *kind, *given, "--", "env", *argv], environ=kept)
+    said = tmux.run(
+        socket, ["-f", os.devnull, *kind, *given, "--", "env", *map(tmux.word, argv), *marked], environ=kept
+    )
     numbers = said.out.split()
     if said.code or len(numbers) != 3:
         raise Refused(f"No terminal could be opened: {said.err.strip()}.", "Is tmux installed?", code="NO_TERMINAL")
@@ -58,6 +66,17 @@ def new_window(
     if where is None or first is None:
         raise Refused(f"{argv[0]} ended as soon as it was started.", "Run it by hand to see why.", code="NOT_STARTED")
     return Window(where, first)
+
+
+def find(home: str, mark: str) -> dict[str, str] | None:
+    """The terminal that was opened with this mark, whether its program still runs or not."""
+    socket = place(home)
+    said = tmux.run(socket, ["list-panes", "-a", "-F", f"#{{pid}} #{{pane_id}} #{{{MARK}}}"])
+    for line in said.out.splitlines() if not said.code else []:
+        server, pane, found = (*line.split(" ", 2), "", "")[:3]
+        if found == mark and mark:
+            return tmux.address(socket, int(server), pane)
+    return None
 
 
 def end(home: str, address: Mapping[str, str]) -> None:

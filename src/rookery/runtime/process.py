@@ -83,6 +83,16 @@ def identify(pid: int) -> Process | None:
     return Process(pid, _started(seen, space)) if seen else None
 
 
+def as_it_said(line: bytes) -> Process | None:
+    """The identity that a process of this namespace gave: its own line of /proc, or, where there is none, its pid."""
+    space = _namespace()
+    number = line.split(None, 1)[0] if line.strip() else b""
+    if space is None or not number.isdigit():
+        return None
+    seen = _parse_stat(line)
+    return Process(int(number), _started(seen, space)) if seen else identify(int(number))
+
+
 def state(pid: int, started: str) -> str:
     """ "running", "stopped" or "dead"; "unknown" where the process cannot be looked at from here."""
     _, _, space = started.partition("@")

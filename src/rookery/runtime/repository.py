@@ -102,13 +102,13 @@ def common_folder(where: str) -> str:
 # -- worktrees -------------------------------------------------------------------------------------------------------
 
 
-def add_worktree(root: str, path: str, commit: str) -> None:
+def add_worktree(root: str, path: str, commit: str, environ: Mapping[str, str] | None = None) -> None:
     """A detached worktree at that commit; one that is there already at this path is left as it is."""
     if os.path.lexists(os.path.join(path, ".git")):
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     told(root, "worktree", "prune")  # one that was removed by hand still counts otherwise
-    told(root, "worktree", "add", "--quiet", "--detach", path, commit)
+    told(root, "worktree", "add", "--quiet", "--detach", path, commit, environ=environ)
 
 
 def remove_worktree(root: str, path: str) -> None:
@@ -133,6 +133,16 @@ def checked_out(root: str, branch: str) -> str:
 def is_clean(tree: str) -> bool:
     """Nothing there that is not committed; ignored files do not count."""
     return not told(tree, "status", "--porcelain", "--untracked-files=normal")
+
+
+def held_back(tree: str) -> str:
+    """What a worktree holds that is nowhere else; "" if it can go. A commit counts as kept that any branch, tag or
+    other name of the repository has."""
+    if not is_clean(tree):
+        return "changes that are not committed"
+    head = commit_of(tree)
+    named = told(tree, "for-each-ref", "--count=1", "--format=%(refname)", f"--contains={head}")
+    return "" if named else f"commits that no branch has ({head[:12]})"
 
 
 def contains(root: str, commit: str, branch: str) -> bool:

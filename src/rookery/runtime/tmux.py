@@ -123,6 +123,19 @@ def _state(where: Mapping[str, str], said: Said) -> dict[str, str] | None:
     return state if same and state["pane_id"] == where["pane"] else None
 
 
+def exit_status(where: Mapping[str, str]) -> int | None:
+    """How the first process of a pane that stayed has ended; None while it runs, or where that is not known."""
+    said = run(where["socket"], ["display-message", "-p", "-t", where["pane"], "#{pane_dead} #{pane_dead_status}"])
+    dead, _, status = said.out.strip().partition(" ")
+    same = not said.code and dead == "1" and is_there(where)
+    return int(status) if same and status.isdecimal() else None
+
+
+def word(said: str) -> str:
+    """A word of a program's own, as tmux passes it on: one that ends in a semicolon would end the command there."""
+    return f"{said[:-1]}\\;" if said.endswith(";") else said
+
+
 class Shown(NamedTuple):
     """A pane in a list of all."""
 

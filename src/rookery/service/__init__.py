@@ -13,9 +13,9 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     crews.py    plans worked off by workers
     dead.py     mail that was given up           chasing.py   mail that got no answer
     workers.py  spawn, stop, respawn, show       supervising.py the same for their keeper: begin, started, ended
-    protocol.py progress, done, fail of workers  questions.py ask, answer
     kinds.py    kinds of workers                 policies.py what keeps one of them from writing
     spawning.py workers that messages ask for
+    protocol.py progress, done, fail of workers  questions.py ask, answer
     tasks.py    add, list, show                  leases.py    claim, renew, release, done, fail, block, progress
     steering.py assign, cancel, reset, revise    reviews.py   SHIP, NEEDS_WORK, MAJOR_RETHINK
     plans.py    goals and graphs                 specs.py     claims in outside documents
@@ -27,6 +27,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     limits.py   asked before a claim or a send   turns.py    an agent's turn, for hooks: offer, step, told, phase
     endpoints.py the ways to an agent            waiters.py  processes beside idle programs
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them
+    records.py  what is kept of a worker's run
     changes.py  what workers made                landing.py  the line of what lands; lander.py: for its keeper
     monitor.py  sessions that are not well         rerouting.py mail of one that is gone, to another of its role
     escalation.py, raising.py (its record), feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)

@@ -43,25 +43,32 @@ def add(
     if task:
         held.find(tx, task)
         more = {"task": task, "for": tx.standing(task)["for"]}
-    number = tx.one("raise_counter", name="artifact")
-    assert number is not None
-    id = f"{PREFIX}{number['value']:04d}"
-    tx.run(
-        "new_artifact", n=number["value"], id=id, name=name, kind=kind, task=task, agent=me["id"], at=tx.wall, **kept
-    )
+    id = write(tx, name, kind, task, me["id"], kept)
     tx.event("artifact", me["name"], target=task, ref=id, preview=f"{kind} {name}", digest=kept["digest"], **more)
     tx.beat()
     return _card(_find(tx, id))
+
+
+def write(tx: Tx, name: str, kind: str, task: str, agent: int, kept: Mapping[str, Any]) -> str:
+    """The row of a file that is on the disk; its id."""
+    number = tx.one("raise_counter", name="artifact")
+    assert number is not None
+    id = f"{PREFIX}{number['value']:04d}"
+    tx.run("new_artifact", n=number["value"], id=id, name=name, kind=kind, task=task, agent=agent, at=tx.wall, **kept)
+    return id
 
 
 def listed(
     tx: Tx,
     *,
     task: Annotated[str, Arg("only of this task", flag="-t")] = "",
-    kind: Annotated[str, Arg("only of this kind", flag="-k", choices=("", *artifacts.KINDS))] = "",
+    kind: Annotated[str, Arg("only of this kind", flag="-k", choices=("", *artifacts.KINDS, artifacts.RUN))] = "",
     limit: Annotated[int | None, Arg("how many at most", flag="-n")] = None,
 ) -> dict[str, Any]:
-    asked = {"kind": artifacts.check_kind(kind) if kind else "", "limit": checked_limit(limit, 100)}
+    asked = {
+        "kind": artifacts.check_kind(kind) if kind not in ("", artifacts.RUN) else kind,
+        "limit": checked_limit(limit, 100),
+    }
     rows = tx.all("artifacts_of_task", task=task, **asked) if task else tx.all("artifacts", **asked)
     return {"artifacts": [_card(row) for row in rows]}
 

@@ -125,6 +125,15 @@ def set_limits(
 # -- reporting -----------------------------------------------------------------------------------------------------
 
 
+def metered(tx: Tx, who: Row, meter: str, model: str, input: int, output: int) -> None:
+    """The reading of a meter that a keeper has, for the one task this agent holds."""
+    law.check_tokens(input, "input")
+    law.check_tokens(output, "output")
+    more = _since(tx, who, meter, input, output)
+    if any(more):
+        _count(tx, who, _only_task(tx, who), _model(tx, who, model), *more)
+
+
 def _whose(tx: Tx, agent: str) -> Row:
     """For itself everyone reports; for another agent only who leads: a report eats into its limit."""
     me = tx.me()

@@ -118,13 +118,15 @@ def new_name(tx: Tx) -> str:
 
 
 def _goes_on(tx: Tx, agent: Row) -> bool:
-    """Does the process that joined before join again, or, where none is known, the very session?"""
+    """Does the process that joined before join again, or, where none is known, the very session? The session of a
+    worker was begun for it, with the process that its program runs below."""
     mine = tx.caller.process
     if mine is None:
         return tx.caller.session is not None and tx.caller.session == agent["session"]
-    return (
-        mine == (agent["pid"], agent["started"]) and agent["boot"] == tx.caller.boot and agent["host"] == tx.caller.host
-    )
+    if agent["boot"] != tx.caller.boot or agent["host"] != tx.caller.host:
+        return False
+    bound = (agent["pid"], agent["started"])
+    return mine == bound or (bound in tx.caller.lineage and tx.one("open_run_of", session=agent["session"]) is not None)
 
 
 def bound_here(tx: Tx) -> str:

@@ -140,6 +140,8 @@ def verdict(tx: Tx, row: Row, seen: Seen, law: vitals.Limits) -> Verdict:
     found = vitals.finding(facts, tx.now, law)
     if seen.measure.cpu is None and not found and told in vitals.QUIET and moved_at <= row["moved_at"]:
         found = Finding(told)  # whoever begins to watch does not know better than who did before
+    if found is Finding.DIED and row["supervised"]:
+        return Verdict(row, Finding(told), moved_at, told, seen)  # a worker's end is its supervisor's to tell
     returns = found is Finding.DIED and bool(seen.successor) and _may_return(tx, row, seen.successor)
     return Verdict(row, found, moved_at, told, seen, returns)
 

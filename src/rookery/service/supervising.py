@@ -11,16 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, mesh, names, tasks, text, workers
+from rookery.core import errors, mesh, names, tasks, text, times, workers
 from rookery.core.workers import Ending, State, Wish
 from rookery.store.port import Row
 
-from . import endpoints, held, holding, leases, limits, questions
+from . import budget, endpoints, held, holding, leases, limits, questions
 from . import mesh as meshing
 from . import tokens as minting
 from .tx import Tx
 from .verbs import Arg
-from .workers import find, give_back
+from .workers import asker_of, end, facts, find, give_back, limits_of
 
 LOOK = 1_000
 START_MS = 60_000  # as long a start may take before another may look after it
@@ -53,6 +53,7 @@ def due(tx: Tx) -> dict[str, Any]:
         "begin": _that_fit(tx, ready),
         "watch": [_watched(tx, row) for row in rows if row["state"] != State.QUEUED],
         "next_ms": min(later, default=None),
+        "terms": {name: tx.settings.ms(f"worker.{name}_s") for name in ("heartbeat", "grace", "term")},
     }
 
 
@@ -84,7 +85,8 @@ def _watched(tx: Tx, row: Row) -> dict[str, Any]:
         "phase": row["phase"], "host": row["host"], "backend": row["backend"], "pid": row["pid"],
         "started": row["started"], "boot": row["boot"], "terminal": json.loads(row["terminal"]),
         "tree": row["tree"], "root": row["root"], "task": row["task"], "transcript": row["transcript"],
-        "mine": row["owned_to"] <= tx.now or _is_gone(tx, row["owner"]), "age_ms": tx.now - (row["run_at"] or tx.now),
+        "owner": row["owner"], "mine": row["owned_to"] <= tx.now or _is_gone(tx, row["owner"]),
+        "age_ms": tx.now - (row["run_at"] or tx.now),
         "max_ms": round(1000 * (profile.get("max_duration_s") or 0)), "nudged": bool(row["nudged"]),
     }  # fmt: skip
 
@@ -174,14 +176,24 @@ def started(
     where = tx.caller._replace(process=(pid, since), cwd=tree or row["root"], host=tx.world.host, boot=tx.world.boot)
     facts = {"program": row["host"], "model": row["model"], "spec": "", "branch": branch,
              "coordination": tx.settings["worker.coordination"]}  # fmt: skip
-    arrival = mesh.Arrival.RETURN if agent["session"] else mesh.Arrival.FRESH
-    session = meshing.new_session(tx, agent, facts, arrival, row["kind"], False, where)[0]
+    session = _joined_before(tx, agent, run)
+    if not session:
+        arrival = mesh.Arrival.RETURN if agent["session"] else mesh.Arrival.FRESH
+        session = meshing.new_session(tx, agent, facts, arrival, row["kind"], False, where)[0]
     endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
     tx.run("worker_runs", id=id, run=run, tree=tree, base=base)
     tx.run("run_started", id=run, pid=pid, started=since, terminal=json.dumps(terminal or {}), session=session,
            model=row["model"])  # fmt: skip
     tx.event("worker.started", row["name"], target=row["name"], ref=id, run=run, task=row["task"], pid=pid)
     return {"id": id, "fenced": False, "lease": claim_for(tx, row)}
+
+
+def _joined_before(tx: Tx, agent: Row, run: str) -> str:
+    """The session in which its program's own hooks were faster than whoever writes down that it was started."""
+    found = tx.one("run", id=run)
+    session: str = agent["session"] or ""
+    joined = found is not None and session and agent["joined_at"] >= found["created_at"]
+    return session if joined and meshing.is_live_row(tx, agent) else ""
 
 
 def claim_for(tx: Tx, row: Row) -> dict[str, Any] | None:
@@ -208,25 +220,49 @@ def claim_for(tx: Tx, row: Row) -> dict[str, Any] | None:
 # -- while it runs ---------------------------------------------------------------------------------------------------
 
 
-def beat(tx: Tx, runs: Annotated[dict[str, Any], Arg("runs that were seen running, by worker")]) -> dict[str, Any]:
-    """They run: heartbeats and leases are renewed. A worker that lost its task is stopped, and told so (H28)."""
+def beat(
+    tx: Tx,
+    runs: Annotated[dict[str, Any], Arg("runs that were seen running, by worker")],
+    *,
+    moved: Annotated[list[str] | None, Arg("workers whose program has said something since")] = None,
+) -> dict[str, Any]:
+    """They run: heartbeats and leases are renewed. A worker that lost its task is stopped, and told so (H28); so is one
+    that has run for as long as its kind may. What is worth a warning is told once."""
     as_system(tx)
     lost: list[str] = []
     for id, run in runs.items():
-        row = tx.one("worker", id=id)
+        row = tx.one("worker_card", id=id)
         if row is None or row["run"] != run or row["state"] not in (State.RUNNING, State.STOPPING):
             continue
-        found = tx.one("run", id=run)
-        agent = tx.find_agent(row["name"])
-        if found is None or agent is None:
-            continue
-        tx.run("beat_run", session=found["session"])
-        tx.run("renew_held", agent=agent["id"], session=found["session"])
-        tx.run("renew_held_paths", agent=agent["id"])
+        tx.run("beat_run", session=row["session"], moved=int(id in (moved or ())))
+        tx.run("renew_held", agent=row["agent"], session=row["session"])
+        tx.run("renew_held_paths", agent=row["agent"])
         if _has_lost(tx, row):
             lost.append(id)
             _stop_lost(tx, row)
+        elif _is_overdue(tx, row):
+            most = json.loads(row["profile"])["max_duration_s"]
+            end(tx, row, Wish.STOP, f"it has run for the {most:g} seconds that its kind may")
+        _warn(tx, row)
     return {"lost": lost}
+
+
+def _is_overdue(tx: Tx, row: Row) -> bool:
+    most = json.loads(row["profile"]).get("max_duration_s") or 0
+    return bool(most) and not row["wish"] and tx.now - row["run_at"] >= most * 1000
+
+
+def _warn(tx: Tx, row: Row) -> None:
+    """Whoever asked for it is told that it is silent, or that its question waits; once, until that is over."""
+    known = facts(row)
+    found = workers.warning(known, tx.now, limits_of(tx))
+    if found == row["warned"] or not tx.run("warn_worker", id=row["id"], run=row["run"], warned=found) or not found:
+        return
+    since = times.ago(tx.now - (known.asked_at if known.asked_at is not None else known.moved_at))
+    said = f"its question has waited {since}" if found == "waiting" else f"nothing was heard of it for {since}"
+    tx.event(f"worker.{found}", names.SYSTEM, target=row["name"], ref=row["id"], preview=said)
+    do = f"`rook worker show {row['id']}`, `rook peek {row['id']}`, `rook tell {row['id']} TEXT`."
+    held.tell(tx, [asker_of(tx, row)], f"{row['id']} ({row['name']}): {said}", do, tags=("worker",))
 
 
 def _has_lost(tx: Tx, row: Row) -> bool:
@@ -243,6 +279,25 @@ def _stop_lost(tx: Tx, row: Row) -> None:
         tx, [row["name"]], "Stop: your lease is lost", f"{why}. What you write now is refused.", priority="urgent"
     )
     tx.event("worker.lost", names.SYSTEM, target=row["name"], ref=row["id"], preview=why)
+
+
+def used(
+    tx: Tx,
+    id: Annotated[str, Arg("the worker")],
+    *,
+    run: Run,
+    input: Annotated[int, Arg("tokens read in this run so far")],
+    output: Annotated[int, Arg("tokens written in this run so far")],
+    model: Annotated[str, Arg("by which model")] = "",
+) -> dict[str, Any]:
+    """What a run has used, as its program told: counted once, however often it is said."""
+    as_system(tx)
+    row = find(tx, id)
+    agent = tx.find_agent(row["name"])
+    if agent is None or not tx.run("run_used", id=run, worker=row["id"], input=input, output=output, model=model[:100]):
+        return {"id": id, "fenced": True}
+    budget.metered(tx, agent, run, model, input, output)
+    return {"id": id, "fenced": False}
 
 
 def stopping(tx: Tx, id: Annotated[str, Arg("the worker")], *, run: Run) -> dict[str, Any]:
@@ -312,9 +367,68 @@ def _over(tx: Tx, row: Row, how: str, tail: str) -> None:
         return
     told = f"{row['id']} ({row['name']}) ended without a report: {how}"
     give_back(tx, row, told)
-    asker = tx.one("agent_by_id", id=row["asked_by"])
-    parent = tx.one("worker", id=row["parent"]) if row["parent"] else None
     lines = text.plain(tail).strip().splitlines()[-10:]
     shown = "\n\nIts last lines:\n" + "\n".join(f"| {line}" for line in lines) if lines else ""
-    to = parent["name"] if parent else asker["name"] if asker else ""
-    held.tell(tx, [to], told, f"{row['title']}\n`rook respawn {row['id']}` starts it anew.{shown}", tags=("worker",))
+    words = f"{row['title']}\n`rook respawn {row['id']}` starts it anew.{shown}"
+    held.tell(tx, [asker_of(tx, row)], told, words, tags=("worker",))
+
+
+# -- when its keeper goes down, and long after -----------------------------------------------------------------------
+
+
+def down(tx: Tx, *, reason: Annotated[str, Arg("why")] = "the daemon goes down") -> dict[str, Any]:
+    """All workers of this machine are to stop. Those that wait for their turn go on waiting."""
+    as_system(tx)
+    rows = [row for row in tx.all("workers_here", machine=tx.world.host, limit=LOOK) if row["state"] in workers.ACTIVE]
+    for row in rows:
+        end(tx, row, Wish.STOP, reason)
+    return {"stopping": [row["id"] for row in rows]}
+
+
+def left(tx: Tx, ids: Annotated[list[str], Arg("workers that have a folder here")]) -> dict[str, Any]:
+    """What may be put away: whether any is to leave the list, and the folders that nobody needs any more."""
+    pruned = tx.now - tx.settings.ms("worker.prune_s")
+    gone: list[dict[str, str]] = []
+    for id in ids[:LOOK]:
+        row = tx.one("worker", id=id)
+        over = row is not None and row["state"] == State.ENDED and row["machine"] == tx.world.host
+        if row is None or (over and (row["wish"] == Wish.DELETE or row["ended_at"] <= pruned)):
+            gone.append({"id": id, "root": row["root"] if row else "", "tree": row["tree"] if row else ""})
+    return {"evict": _is_any_old(tx), "forget": gone}
+
+
+def _is_any_old(tx: Tx) -> bool:
+    since = tx.now - tx.settings.ms("worker.evict_s")
+    return tx.one("worker_to_evict", machine=tx.world.host, since=since) is not None
+
+
+def evict(tx: Tx) -> dict[str, Any]:
+    """Those that are over for a while leave the list. A result that nobody judged is counted: somebody owes a look."""
+    as_system(tx)
+    since = tx.now - tx.settings.ms("worker.evict_s")
+    rows = tx.all("workers_to_evict", machine=tx.world.host, since=since, limit=LOOK)
+    for row in rows:
+        tx.run("evict_worker", id=row["id"])
+        tx.event("worker.evicted", names.SYSTEM, target=row["name"], ref=row["id"], unreviewed=_is_unreviewed(row))
+    return {"evicted": [row["id"] for row in rows]}
+
+
+def _is_unreviewed(row: Row) -> bool:
+    return row["report"] in workers.SETTLED and not row["seen_at"]
+
+
+def forget(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
+    """Its folder is gone; so is its row, if it still had one that may go."""
+    as_system(tx)
+    row = tx.one("worker", id=id)
+    if row is None or not tx.run("delete_worker", id=id):
+        return {"id": id, "forgotten": row is None}
+    tx.event("worker.pruned", names.SYSTEM, target=row["name"], ref=id, unreviewed=_is_unreviewed(row))
+    return {"id": id, "forgotten": True}
+
+
+def keep(
+    tx: Tx, id: Annotated[str, Arg("the worker")], *, why: Annotated[str, Arg("what its worktree holds")]
+) -> dict[str, Any]:
+    """Its worktree holds what is nowhere else, and stays; the list says so."""
+    return {"id": id, "kept": bool(tx.run("keep_worker", id=id, why=text.one_line(why, 200)))}

@@ -50,6 +50,7 @@ def sweep(
         "keys": tx.run("sweep_idempotency", upto=idempotency.oldest(tx), limit=batch),
         "attempts": tx.run("sweep_attempts", before=tx.now - ATTEMPTS_MS, limit=batch),
         "files": _remove_orphans(tx, files or []),
+        "runs": _remove_runs(tx, batch),
     }
     if max(done.values()) < batch:  # otherwise there is more, and the next one need not wait
         tx.run("sweep_ended")
@@ -138,6 +139,15 @@ def _remove_orphans(tx: Tx, files: Sequence[str]) -> int:
     for file in orphans:
         tx.after.append(lambda _heard, file=file: tx.world.shelf.remove(file))
     return len(orphans)
+
+
+def _remove_runs(tx: Tx, batch: int) -> int:
+    """What was kept of old runs of workers: rows now, and their files once that is certain."""
+    rows = tx.all("old_runs", before=tx.now - tx.settings["worker.keep_runs_days"] * DAY_MS, limit=batch)
+    for row in rows:
+        tx.run("remove_artifact", n=row["n"])
+        tx.after.append(lambda _heard, file=row["file"]: tx.world.shelf.remove(file))
+    return len(rows)
 
 
 def stats(tx: Tx) -> dict[str, Any]:

@@ -64,6 +64,11 @@ def spawn(
     start: Annotated[str, Arg("the commit to begin at", hidden=True)] = "",
     extra: Annotated[dict[str, Any] | None, Arg("what goes with it", kind="json", hidden=True)] = None,
 ) -> dict[str, Any]:
+    if tx.caller.grant is not None and (program or root or extra):
+        raise errors.NotYours(
+            "Which program runs, and where, is not said with an agent's token.", "Name a kind and a host.",
+            code="NOT_BY_TOKEN",
+        )  # fmt: skip
     more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
     if worktree and no_worktree:
         raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
@@ -109,6 +114,8 @@ def settled(
     where = root or (parent["root"] if parent else "") or tx.caller.tree
     if not where:
         raise errors.BadInput("In which working copy?", "Ask for it from inside the repository.", code="NO_ROOT")
+    if not where.startswith("/"):
+        raise errors.BadInput(f"{text.quoted(where)} is no full path.", "Say where from the root on.", code="NO_ROOT")
     return Asked(
         kind=profile["name"], profile=profile, host=host or profile.get("host", "") or tx.settings["worker.host"],
         backend=workers.check_backend(backend or tx.settings["worker.backend"]),
@@ -169,13 +176,14 @@ def write(
     assert number is not None
     id = f"{workers.PREFIX}{number['value']}"
     agent = _new_agent(tx, name, asked.kind)
-    task, title = ("", "") if asked.role == "lobby" else _task(tx, me, agent, told, asked)
+    task, title = ("", "") if asked.role in ("lobby", "plan") else _task(tx, me, agent, told, asked)
     tx.run(
         "new_worker", n=number["value"], id=id, agent=agent["id"], kind=asked.kind, profile=json.dumps(asked.profile),
         host=asked.host, backend=asked.backend, model=asked.model, machine=tx.world.host, root=asked.root, task=task,
         title=title, assignment="" if told == task else told, parent=asked.parent["id"] if asked.parent else "",
         asked_by=me["id"], depth=asked.parent["depth"] + 1 if asked.parent else 0, crew=asked.crew, role=asked.role,
         seed=asked.seed, extra=json.dumps(extra), base=start, at=tx.wall,
+        judges=held.find(tx, task)["epoch"] if asked.role == "review" else 0,
     )  # fmt: skip
     tx.event("worker.spawned", me["name"], target=agent["name"], ref=id, preview=title or asked.kind, task=task,
              profile=asked.kind, host=asked.host, parent=asked.parent["id"] if asked.parent else "")  # fmt: skip
@@ -245,7 +253,7 @@ def listed(
     all: Annotated[bool, Arg("also those that are over and done with")] = False,
     limit: Annotated[int | None, Arg("how many at most", flag="-n")] = None,
 ) -> dict[str, Any]:
-    rows = tx.all("workers_listed", everyone=int(all), limit=checked_limit(limit, LISTED))
+    rows = tx.all("workers_all" if all else "workers_listed", limit=checked_limit(limit, LISTED))
     return {"workers": [card(tx, row) for row in rows]}
 
 
@@ -257,7 +265,7 @@ def show(tx: Tx, id: Id) -> dict[str, Any]:
     return card(tx, row) | {
         "assignment": row["assignment"], "root": row["root"], "base": row["base"], "extra": json.loads(row["extra"]),
         "profile": json.loads(row["profile"]), "board": json.loads(row["board"]), "tail": row["tail"],
-        "runs": [_run(tx, run) for run in runs],
+        "run_count": row["runs"], "runs": [_run(tx, run) for run in runs],
     }  # fmt: skip
 
 
@@ -281,7 +289,8 @@ def card(tx: Tx, row: Row) -> dict[str, Any]:
         "task": row["task"] or None, "title": row["title"], "outcome": row["outcome"], "summary": row["summary"],
         "parent": row["parent"] or None, "depth": row["depth"], "crew": row["crew"] or None, "role": row["role"],
         "tree": row["tree"] or None, "machine": row["machine"], "runs": row["runs"], "crashes": row["crashes"],
-        "wish": row["wish"], "why": row["wish_why"], "pid": row["pid"] if row["state"] in workers.ACTIVE else None,
+        "wish": row["wish"], "why": row["wish_why"], "kept": json.loads(row["extra"]).get("kept"),
+        "pid": row["pid"] if row["state"] in workers.ACTIVE else None,
         "terminal": json.loads(row["terminal"] or "{}") or None, "exit_code": row["exit_code"], "ending": row["ending"],
         "tokens": {"input": row["input"] or 0, "output": row["output"] or 0}, "at": times.iso(row["at"]),
         "moved": tx.shown(known.moved_at), "since": tx.shown(row["run_at"] or row["created_at"]),
@@ -389,11 +398,18 @@ def delete(tx: Tx, id: Id) -> dict[str, Any]:
     row = _mine(tx, id)
     if row["state"] != State.ENDED:
         raise errors.Refused(f"{row['id']} is {row['state']}.", f"`rook stop {row['id']}` first.", code="WORKER_LIVES")
-    tx.run("delete_worker", id=row["id"])
+    tx.run("let_go_of_worker" if row["runs"] else "delete_worker", id=row["id"])
     tx.event("worker.deleted", tx.me()["name"], target=row["name"], ref=row["id"])
     tx.ring(workers.KEEPER)
     tx.beat()
     return {"id": row["id"], "deleted": True}
+
+
+def asker_of(tx: Tx, row: Row) -> str:
+    """Who is told how it is: the worker that asked for it, else whoever did."""
+    parent = tx.one("worker", id=row["parent"]) if row["parent"] else None
+    asker = tx.one("agent_by_id", id=row["asked_by"])
+    return parent["name"] if parent else asker["name"] if asker else names.PERSON
 
 
 def give_back(tx: Tx, row: Row, because: str) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 POINTS = ("after_lock", "before_commit", "after_commit", "before_ring")
 BEYOND = (  # outside of any transaction
     "handed_over",
+    "worker_begun", "worker_prepared", "worker_launched", "worker_told",
+    "worker_noticed", "worker_emptied", "worker_harvested", "worker_closed", "worker_over",
     "land_taken", "land_merged", "land_checked", "land_written", "land_moved", "land_told",
 )  # fmt: skip
 

@@ -15,6 +15,8 @@ from .router import document
 START_S = 30.0
 LINES = 100
 ELSEWHERE = ("ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE")  # a daemon keeps its own ledger
+# Of a worker that starts a daemon: what carries its run ends with it.
+A_WORKERS = ("ROOK_AGENT", "ROOK_WORKER", "ROOK_RUN", "ROOK_TASK", "ROOK_BRIEF", "ROOK_TOKEN_FILE")
 
 
 def up(desk: Desk, read: dict[str, Any]) -> Reply:
@@ -35,8 +37,12 @@ def up(desk: Desk, read: dict[str, Any]) -> Reply:
 
 
 def down(desk: Desk, read: dict[str, Any]) -> Reply:
-    _, scope = _scope(desk, read["workspace_root"])
-    pid = instance.stop(scope)
+    house, scope = _scope(desk, read["workspace_root"])
+    if read["keep_workers"]:
+        pid = instance.stop(scope)
+    else:
+        patience_s = house.settings["worker.grace_s"] + house.settings["worker.term_s"] + instance.STOP_S
+        pid = instance.stop(scope, instance.WITH_WORKERS, patience_s)
     return Reply(document({"stopped": True, "pid": pid}) if desk.options.json else f"Stopped (pid {pid}).\n")
 
 
@@ -121,8 +127,9 @@ def _detach(desk: Desk, read: dict[str, Any], scope: instance.Scope) -> Reply:
     flags = [f"--{name.replace('_', '-')}={read[name]}" for name in ("port", "workspace_root", "token") if read[name]]
     team = [f"--team={desk.options.team}"] if desk.options.team else []
     log = scope.log.removesuffix(".log") + ".err"  # what it says before or instead of its log
+    environ = {name: value for name, value in desk.call.environ.items() if name not in A_WORKERS}
     said = children.detached(
-        "rookery", "up", "--json", *team, *flags, environ=desk.call.environ, cwd=desk.call.cwd, log=log, wait_s=START_S
+        "rookery", "up", "--json", *team, *flags, environ=environ, cwd=desk.call.cwd, log=log, wait_s=START_S
     )
     told = json.loads(said)
     if "error" in told:

@@ -39,6 +39,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_health
 
         return show_health.SHOWS[shown_as]
+    if shown_as in ("workers", "worker.show", "spawn", "stop", "respawn", "delete"):
+        from . import show_workers
+
+        return show_workers.SHOWS[shown_as]
     if shown_as.startswith(("dead", "wake")):
         from . import show_delivery
 
@@ -63,14 +67,14 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_threads
 
         return show_threads.SHOWS[shown_as]
-    if shown_as in ("progress", "ask", "answer", "done", "fail", "questions", "question.show"):
-        from . import show_reporting
-
-        return show_reporting.SHOWS[shown_as]
     if shown_as.startswith("kind"):
         from . import show_kinds
 
         return show_kinds.SHOWS[shown_as]
+    if shown_as in ("progress", "ask", "answer", "done", "fail", "questions", "question.show"):
+        from . import show_reporting
+
+        return show_reporting.SHOWS[shown_as]
     return SHOWS.get(shown_as, _plain_values)
 
 
@@ -460,7 +464,8 @@ def _plain_values(result: Any) -> RenderableType:
 
 SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "join": _join, "leave": _leave, "rename": _rename, "who": _who, "whois": _whois, "status": _whois,
-    "send": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent, "inbox": _inbox,
+    "send": _sent, "tell": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent,
+    "inbox": _inbox,
     "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
     "escalations": _escalations, "lenses": _lenses, "feed": _feed, "events": _feed, "stats": _stats,
     "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,

@@ -22,17 +22,17 @@ Look = Callable[[], tuple[Any, int]]
 
 def health(desk: Desk, read: dict[str, Any]) -> Reply:
     """Exit 0: healthy; 1: degraded or unhealthy; 3: the ledger could not be read."""
-    return _shown(desk, "health", lambda: _health(desk), watch=read["watch"])
+    return shown(desk, "health", lambda: _health(desk), watch=read["watch"])
 
 
 def stats(desk: Desk, read: dict[str, Any]) -> Reply:
-    return _shown(desk, "stats", lambda: (desk.verb("stats", {}), 0), watch=read["watch"])
+    return shown(desk, "stats", lambda: (desk.verb("stats", {}), 0), watch=read["watch"])
 
 
 def who(desk: Desk, read: dict[str, Any]) -> Reply:
     tree = read["tree"]
     look = (lambda: _tree(desk, read)) if tree else (lambda: call_verb(desk, "who", read))
-    return _shown(desk, "who.tree" if tree else "who", lambda: (look(), 0), watch=read["watch"])
+    return shown(desk, "who.tree" if tree else "who", lambda: (look(), 0), watch=read["watch"])
 
 
 def _health(desk: Desk) -> tuple[Any, int]:
@@ -57,7 +57,7 @@ def _tree(desk: Desk, read: dict[str, Any]) -> Any:
 # -- again and again -------------------------------------------------------------------------------------------------
 
 
-def _shown(desk: Desk, shown_as: str, look: Look, *, watch: bool) -> Reply:
+def shown(desk: Desk, shown_as: str, look: Look, *, watch: bool) -> Reply:
     if not watch:
         result, code = look()
         return answer(desk, shown_as, result, code)

@@ -19,6 +19,8 @@ from rookery.keeper.courier import Courier, Hand
 from rookery.keeper.crews import Crews
 from rookery.keeper.lander import Lander
 from rookery.keeper.monitor import Monitor
+from rookery.keeper.supervisor import Ground, Supervisor
+from rookery.keeper.tidying import Tidier
 from rookery.runtime import places, posting, process, ptys, tmux
 from rookery.store import faults
 
@@ -72,41 +74,61 @@ def crews(daemon: Daemon) -> Crews:
     return Crews(Crewing(daemon), daemon.house.bell, poll_s=daemon.poll_s)
 
 
-class Landing(Verbs):
-    """The same verbs, for teams in which something waits to land on this machine; our own is always listened for."""
+class Acting(Verbs):
+    """The same verbs, for teams that a verb names; our own is always listened for. It is a process of this machine that
+    says so, and what it says of terminals is believed."""
 
-    def __init__(self, daemon: Daemon, me: process.Process | None) -> None:
+    def __init__(self, daemon: Daemon, found_by: str) -> None:
         super().__init__(daemon)
+        me = process.identify(os.getpid())
+        self._found_by = found_by
         self._caller = self._caller._replace(open_addresses=True, process=(me.pid, me.started) if me else None)
 
     async def teams(self) -> list[str]:
         own = self._daemon.team
         if self._daemon.only_team:
             return [own]
-        return list(dict.fromkeys([own, *(await self.call(own, "land.teams", {}))["teams"]]))
+        return list(dict.fromkeys([own, *(await self.call(own, self._found_by, {}))["teams"]]))
 
 
 def lander(daemon: Daemon) -> Lander:
     house = daemon.house
-    me = process.identify(os.getpid())
     return Lander(
-        Landing(daemon, me), house.bell, owner=_owner(house.host, me), poll_s=daemon.poll_s, reached=faults.reach,
+        Acting(daemon, "land.teams"), house.bell, owner=_owner(house.host), poll_s=daemon.poll_s, reached=faults.reach,
         trees=lambda team, root, branch: landing.tree_in(house.places.home, team, root, branch),
     )  # fmt: skip
 
 
-def _owner(host: str, me: process.Process | None) -> str:
+def supervisor(daemon: Daemon) -> Supervisor:
+    house = daemon.house
+    ground = Ground(
+        house.places.home, house.environ, tuple(house.settings["worker.environment"]), owner=_owner(house.host),
+        boot=house.boot, store=house.places.store if house.environ.get("ROOK_STORE") else "",
+        hosts=house.settings["hosts"],
+    )  # fmt: skip
+    verbs = Acting(daemon, "worker.teams")
+    return Supervisor(verbs, house.bell, ground, poll_s=daemon.poll_s, reached=faults.reach)
+
+
+def tidier(daemon: Daemon) -> Tidier:
+    serves = daemon.team.__eq__ if daemon.only_team else lambda _team: True
+    verbs = Acting(daemon, "worker.teams")
+    return Tidier(verbs, daemon.house.places.home, serves, every_s=daemon.house.settings["worker.tidy_s"])
+
+
+def _owner(host: str) -> str:
+    """This very process, as rows name it."""
+    me = process.identify(os.getpid())
     return f"{host}:{me.pid}:{me.started}" if me else host
 
 
 def courier(daemon: Daemon) -> Courier:
     house = daemon.house
-    me = process.identify(os.getpid())
     verbs, pace = Verbs(daemon), RealPace()
     written = letters.Letters(verbs, house.places.home, _screens(house.places))
     witness = proof.Witness(verbs, written, pace, house.settings["delivery.proof_s"])
     return Courier(
-        verbs, house.bell, _hands(daemon, pace), owner=_owner(house.host, me),
+        verbs, house.bell, _hands(daemon, pace), owner=_owner(house.host),
         poll_s=daemon.poll_s, files=written, proof=witness.look, reached=faults.reach,
     )  # fmt: skip
 

@@ -95,6 +95,14 @@ async def slots(ask: Ask) -> Any:
     return await ask.call("slot.list", {"name": ask.query("name")})
 
 
+async def workers(ask: Ask) -> Any:
+    return await ask.call("workers", {"limit": ask.whole("limit", 200)})
+
+
+async def worker(ask: Ask) -> Any:
+    return await ask.call("worker.show", {"id": ask.path("id")})
+
+
 async def can_write(ask: Ask) -> Any:
     path = ask.query("path")
     if not path or ask.agent() is None:

@@ -112,6 +112,8 @@ TABLE: tuple[Line, ...] = (
          takes={"path": list[str]}),
     Line("GET", "/v1/slots", resources.slots, "Slots, who has them and who waits", ("teamId", "name"),
          verb="slot.list"),
+    Line("GET", "/v1/workers", resources.workers, "Workers, and how they are", ("teamId", "limit"), verb="workers"),
+    Line("GET", "/v1/workers/{id}", resources.worker, "Everything about one worker", ("teamId",), verb="worker.show"),
     Line("POST", "/v1/hook/{host}", hooks.answered, "Answer a hook of an agent program, its event as the body",
          body=AGENT, answer=dict[str, Any]),
     Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),

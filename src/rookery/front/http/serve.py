@@ -18,6 +18,7 @@ from rookery.core.caller import Caller
 from rookery.front.cli.resident import FastDoor
 from rookery.front.maildrop import watching
 from rookery.front.maildrop.watching import Follower
+from rookery.keeper.supervisor import Supervisor
 from rookery.runtime import doorway, files, instance, logs, places
 from rookery.version import VERSION
 
@@ -117,13 +118,18 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, stop)
+        loop.add_signal_handler(number, stop)  # workers go on, and are found again by the next daemon
+    supervisor = keeping.supervisor(daemon)
+    ends: list[asyncio.Task[None]] = []
+    loop.add_signal_handler(instance.WITH_WORKERS, lambda: ends.append(asyncio.create_task(_drain(supervisor, stop))))
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
     chores = [
         asyncio.create_task(_sweep(daemon)),
         asyncio.create_task(keeping.courier(daemon).run()),
         asyncio.create_task(keeping.monitor(daemon).run()),
+        asyncio.create_task(supervisor.run()),
+        asyncio.create_task(keeping.tidier(daemon).run()),
         asyncio.create_task(keeping.crews(daemon).run()),
         asyncio.create_task(keeping.lander(daemon).run()),
     ]
@@ -134,9 +140,17 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         await asyncio.to_thread(maildrop.close)
         await fast.close(GRACE_S)
         await mcp.closed()
-        for chore in chores:
+        for chore in (*chores, *ends):
             chore.cancel()
-        await asyncio.gather(*chores, return_exceptions=True)
+        await asyncio.gather(*chores, *ends, return_exceptions=True)
+
+
+async def _drain(supervisor: Supervisor, stop: Callable[[], None]) -> None:
+    """Requests are served until the last worker has ended: they may have something to report."""
+    try:
+        await supervisor.drain()
+    finally:
+        stop()
 
 
 def _fast_door(daemon: Daemon) -> FastDoor:

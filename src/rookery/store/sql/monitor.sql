@@ -16,7 +16,8 @@ SELECT a.id, a.name, a.key, a.role, a.is_human, a.epoch, a.session, a.left_at, s
        coalesce(t.phase_at, 0) AS phase_at, coalesce(t.gate, '') AS gate, coalesce(e.address, '') AS terminal,
        v.session AS seen_session, v.cpu, v.memory, coalesce(v.finding, '') AS finding,
        coalesce(v.moved_at, 0) AS moved_at, coalesce(v.mailed, '') AS mailed, coalesce(v.mailed_at, 0) AS mailed_at,
-       (SELECT k.id FROM tasks k WHERE k.team = a.team AND k.holder = a.id AND k.status = 'in_progress' LIMIT 1) AS held
+       (SELECT k.id FROM tasks k WHERE k.team = a.team AND k.holder = a.id AND k.status = 'in_progress' LIMIT 1) AS held,
+       EXISTS (SELECT 1 FROM runs r WHERE r.team = a.team AND r.session = a.session AND r.session <> '') AS supervised
 FROM agents a JOIN sessions s ON s.team = a.team AND s.id = a.session
 LEFT JOIN turns t ON t.team = a.team AND t.session = a.session
 LEFT JOIN endpoints e ON e.team = a.team AND e.agent = a.id AND e.channel = 'terminal' AND e.session = a.session

@@ -3,9 +3,9 @@
 -- name: new_worker
 -- A worker, as it was asked for.
 INSERT INTO workers (team, n, id, agent, kind, profile, host, backend, model, machine, root, task, title, assignment,
-  parent, asked_by, depth, crew, role, seed, extra, state, base, tree, created_at, at)
+  parent, asked_by, depth, crew, role, seed, extra, state, base, judges, tree, created_at, at)
 VALUES (:team, :n, :id, :agent, :kind, :profile, :host, :backend, :model, :machine, :root, :task, :title, :assignment,
-  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, '', :now, :at);
+  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, :judges, '', :now, :at);
 
 -- name: worker
 -- One worker with its agent.
@@ -28,20 +28,36 @@ WHERE w.team = :team AND w.task = :task AND w.task <> '' AND w.state <> 'ended' 
 SELECT w.*, a.name, s.heartbeat_at, s.activity_at, s.tokens AS used, coalesce(t.phase, '') AS phase,
        coalesce(t.phase_at, 0) AS phase_at, r.n AS run_n, r.pid, r.started, r.terminal, r.exit_code,
        coalesce(r.reason, '') AS ending, r.input, r.output, r.cost, r.created_at AS run_at, r.ended_at AS run_ended,
+       coalesce(r.session, '') AS session,
        coalesce(r.tail, '') AS tail,
        (SELECT q.created_at FROM questions q WHERE q.team = w.team AND q.worker = w.id AND q.state = 'open' LIMIT 1) AS asked_at
 FROM workers w CROSS JOIN agents a ON a.team = w.team AND a.id = w.agent
 LEFT JOIN runs r ON r.team = w.team AND r.id = w.run
 LEFT JOIN sessions s ON s.team = w.team AND s.id = r.session
 LEFT JOIN turns t ON t.team = w.team AND t.session = r.session
-WHERE w.team = :team AND w.evicted_at IS NULL AND (:everyone = 1 OR w.state <> 'ended' OR w.seen_at = 0)
+WHERE w.team = :team AND w.evicted_at IS NULL AND (w.state <> 'ended' OR w.seen_at = 0)
 ORDER BY w.n DESC LIMIT :limit;
+
+-- name: workers_all
+-- Those too that are no longer shown.
+SELECT w.*, a.name, s.heartbeat_at, s.activity_at, s.tokens AS used, coalesce(t.phase, '') AS phase,
+       coalesce(t.phase_at, 0) AS phase_at, r.n AS run_n, r.pid, r.started, r.terminal, r.exit_code,
+       coalesce(r.reason, '') AS ending, r.input, r.output, r.cost, r.created_at AS run_at, r.ended_at AS run_ended,
+       coalesce(r.session, '') AS session,
+       coalesce(r.tail, '') AS tail,
+       (SELECT q.created_at FROM questions q WHERE q.team = w.team AND q.worker = w.id AND q.state = 'open' LIMIT 1) AS asked_at
+FROM workers w CROSS JOIN agents a ON a.team = w.team AND a.id = w.agent
+LEFT JOIN runs r ON r.team = w.team AND r.id = w.run
+LEFT JOIN sessions s ON s.team = w.team AND s.id = r.session
+LEFT JOIN turns t ON t.team = w.team AND t.session = r.session
+WHERE w.team = :team ORDER BY w.n DESC LIMIT :limit;
 
 -- name: worker_card
 -- One of them, evicted or not.
 SELECT w.*, a.name, s.heartbeat_at, s.activity_at, s.tokens AS used, coalesce(t.phase, '') AS phase,
        coalesce(t.phase_at, 0) AS phase_at, r.n AS run_n, r.pid, r.started, r.terminal, r.exit_code,
        coalesce(r.reason, '') AS ending, r.input, r.output, r.cost, r.created_at AS run_at, r.ended_at AS run_ended,
+       coalesce(r.session, '') AS session,
        coalesce(r.tail, '') AS tail,
        (SELECT q.created_at FROM questions q WHERE q.team = w.team AND q.worker = w.id AND q.state = 'open' LIMIT 1) AS asked_at
 FROM workers w JOIN agents a ON a.team = w.team AND a.id = w.agent
@@ -91,6 +107,10 @@ VALUES (:team, :id, :worker, :n, :token, :boot, :machine, :now, :at);
 -- One run.
 SELECT * FROM runs WHERE team = :team AND id = :id;
 
+-- name: open_run_of
+-- The run that this session is of, while it lasts.
+SELECT id, worker FROM runs WHERE team = :team AND session = :session AND session <> '' AND ended_at IS NULL LIMIT 1;
+
 -- name: runs_of_worker
 -- Its runs, the newest first.
 SELECT * FROM runs WHERE team = :team AND worker = :worker ORDER BY n DESC LIMIT :limit;
@@ -104,6 +124,12 @@ WHERE team = :team AND id = :id AND run = :run AND state = 'starting';
 -- Where it runs.
 UPDATE runs SET pid = :pid, started = :started, terminal = :terminal, session = :session, model = :model
 WHERE team = :team AND id = :id AND ended_at IS NULL;
+
+-- name: run_used
+-- What it has used so far: a late word takes nothing back.
+UPDATE runs SET input = max(input, :input), output = max(output, :output),
+  model = CASE WHEN :model = '' THEN model ELSE :model END
+WHERE team = :team AND id = :id AND worker = :worker;
 
 -- name: end_run
 -- Fence: a run ends once.
@@ -136,6 +162,35 @@ UPDATE workers SET state = 'queued', report = '', outcome = '', summary = '', cr
   reported_at = NULL, evicted_at = NULL, nudged = 0, wish = '', wish_why = ''
 WHERE team = :team AND id = :id AND state = 'ended';
 
+-- name: warn_worker
+-- What was told of it, of this run, once.
+UPDATE workers SET warned = :warned WHERE team = :team AND id = :id AND run = :run AND warned <> :warned;
+
+-- name: worker_to_evict
+-- Is there one that has been over for long, and is still shown?
+SELECT id FROM workers
+WHERE team = :team AND state = 'ended' AND ended_at <= :since AND evicted_at IS NULL AND machine = :machine LIMIT 1;
+
+-- name: workers_to_evict
+-- All of them.
+SELECT w.*, a.name FROM workers w JOIN agents a ON a.team = w.team AND a.id = w.agent
+WHERE w.team = :team AND w.state = 'ended' AND w.ended_at <= :since AND w.evicted_at IS NULL AND w.machine = :machine
+ORDER BY w.ended_at LIMIT :limit;
+
+-- name: evict_worker
+-- No longer shown.
+UPDATE workers SET evicted_at = :now WHERE team = :team AND id = :id AND state = 'ended' AND evicted_at IS NULL;
+
+-- name: let_go_of_worker
+-- Its keeper removes its files, and then the row.
+UPDATE workers SET wish = 'delete', evicted_at = coalesce(evicted_at, :now)
+WHERE team = :team AND id = :id AND state = 'ended';
+
+-- name: keep_worker
+-- Why its files are still there.
+UPDATE workers SET extra = json_set(extra, '$.kept', :why), evicted_at = coalesce(evicted_at, :now)
+WHERE team = :team AND id = :id AND state = 'ended' AND coalesce(json_extract(extra, '$.kept'), '') <> :why;
+
 -- name: delete_worker
 -- Fence: only one that is over.
 DELETE FROM workers WHERE team = :team AND id = :id AND state = 'ended';
@@ -147,7 +202,8 @@ WHERE team = :team AND id = :id AND status IN ('pending', 'blocked');
 
 -- name: beat_run
 -- Its process runs, as whoever watches over it saw.
-UPDATE sessions SET heartbeat_at = :now WHERE team = :team AND id = :session AND ended_at IS NULL;
+UPDATE sessions SET heartbeat_at = :now, activity_at = CASE WHEN :moved = 1 THEN :now ELSE activity_at END
+WHERE team = :team AND id = :session AND ended_at IS NULL;
 
 -- name: hand_on_task
 -- From one run of a worker to the next: nobody holds it in between, and whatever the old one writes late is refused.

@@ -22,6 +22,7 @@ CREATE TABLE workers (
   depth       INTEGER NOT NULL DEFAULT 0,
   crew        TEXT    NOT NULL DEFAULT '',
   role        TEXT    NOT NULL DEFAULT '',    -- in a crew: work, review, plan, lobby
+  judges      INTEGER NOT NULL DEFAULT 0,     -- of a reviewer: the epoch of the completion it is asked about
   seed        TEXT    NOT NULL DEFAULT '',    -- the session of its program that it goes on from
   extra       TEXT    NOT NULL DEFAULT '{}',  -- what the request said besides: lenses, context, entity_refs, message
   state       TEXT    NOT NULL,               -- queued, starting, running, stopping, ended
@@ -75,6 +76,7 @@ CREATE TABLE runs (                           -- one start of a worker's program
   input      INTEGER NOT NULL DEFAULT 0,      -- tokens
   output     INTEGER NOT NULL DEFAULT 0,
   cost       INTEGER NOT NULL DEFAULT 0,
+  record     TEXT    NOT NULL DEFAULT '',     -- what was kept of it: artifact-0001 artifact-0002
   created_at INTEGER NOT NULL,
   at         INTEGER NOT NULL,
   ended_at   INTEGER,
@@ -85,6 +87,9 @@ CREATE TABLE runs (                           -- one start of a worker's program
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX runs_worker ON runs (team, worker, n);
 CREATE INDEX runs_open ON runs (machine, boot) WHERE ended_at IS NULL;
+CREATE INDEX runs_session ON runs (team, session) WHERE session <> '';
+
+CREATE INDEX artifacts_runs ON artifacts (team, created_at) WHERE kind = 'run';
 
 CREATE TABLE questions (                      -- what a worker asked, and the answer that is bound to it
   team       INTEGER NOT NULL,
@@ -222,6 +227,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('runs', 'runs', '200000 20000 1'),
   ('runs', 'runs_worker', '200000 20000 2 1'),
   ('runs', 'runs_open', '1000 500 100'),
+  ('runs', 'runs_session', '200000 20000 1'),
+  ('artifacts', 'artifacts_runs', '100000 10000 1'),
   ('questions', 'questions', '100000 10000 1'),
   ('questions', 'questions_worker', '100000 10000 2 1'),
   ('questions', 'questions_open', '1000 100 1'),

@@ -1,0 +1,53 @@
+"""What a worker is started with: its brief and its words. Made from the order that `worker.begin` gives."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rookery.core import briefs
+from rookery.hosts import launching
+from rookery.hosts.launching import Launch
+from rookery.runtime import installed
+from rookery.runtime.starting import Place
+
+Order = Mapping[str, Any]
+LONGEST = 60_000  # bytes of a brief that is the first prompt itself; a longer one is read by whoever it is for
+
+
+def wants_tree(order: Order) -> bool:
+    """Whether it works in a worktree of its own: as its kind says, unless the request said otherwise."""
+    said = order["extra"]
+    if said.get("no_worktree"):
+        return False
+    return bool(said.get("worktree") or order["profile"].get("worktree", True))
+
+
+def brief(order: Order, team: str, tree: str, base: str) -> str:
+    """The text of `task.md`."""
+    return briefs.of_order({**order, "base": base}, team=team, workspace=tree or order["root"], own_tree=bool(tree))
+
+
+def launch(
+    order: Order, where: Place, text: str, cwd: str, environ: Mapping[str, str], hosts: Mapping[str, Any]
+) -> Launch:
+    """How its program is started; a refusal where it can not."""
+    profile, path = order["profile"], where.of("task.md")
+    return launching.launch(launching.Order(
+        order["host"], order["backend"], text if len(text.encode()) <= LONGEST else _read(path),
+        program=launching.program(order["host"], order["extra"].get("program") or (), hosts), model=order["model"],
+        seed=order["seed"], guardrails=_reminder(order, path),
+        permissions=launching.READ if profile.get("read_only") else profile.get("permissions") or launching.EDIT,
+        folders=(environ["ROOK_HOME"],), server=(installed.rook(environ), "mcp"), tree=cwd,
+        task=order["task"], brief=path,
+    ))  # fmt: skip
+
+
+def _read(path: str) -> str:
+    return f"Read {path}, all of it: it is your assignment, and says how you report. Then do what it says."
+
+
+def _reminder(order: Order, path: str) -> str:
+    """Where a program keeps nothing else of its first prompt in view."""
+    return (
+        f"You are {order['name']}, the Rookery worker {order['id']}. Your assignment and the rules that bind you stand "
+        f"in {path}; read them again whenever you do not have them in view, and report as they say before you end."
+    )

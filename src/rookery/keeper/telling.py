@@ -1,0 +1,80 @@
+"""Files about workers for readers outside: `status.json`, `artifacts.json` and `events.ndjson` beside each `task.md`.
+
+Products of the ledger, made anew whenever it says something else; nothing of Rookery reads them to decide anything.
+Events carry their number: whoever comes back goes on after the last one that stands in the file.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rookery.runtime import files, workerfiles
+from rookery.runtime.workerfiles import WorkerFiles
+
+PAGE = 500
+PAGES = 20  # in one go; the rest follows with the next look
+BACK = 2_000  # events that are looked through by whoever begins to tell
+HELD = 100  # events of a worker that has no folder yet
+LAST = 64_000  # bytes at the end of a file in which its last event stands
+SHOWN = (
+    "id", "name", "kind", "host", "backend", "model", "status", "state", "report", "stale", "warning", "task", "title",
+    "outcome", "summary", "parent", "crew", "tree", "pid", "exit_code", "ending", "tokens", "runs", "since", "moved",
+)  # fmt: skip
+
+
+class Teller:
+    """The files of one team's workers."""
+
+    def __init__(self, home: str, team: str) -> None:
+        self._home = home
+        self._team = team
+        self._files: dict[str, WorkerFiles] = {}
+        self._told: dict[str, int] = {}  # the last event in each file
+        self._held: dict[str, list[Mapping[str, Any]]] = {}
+        self.cursor: int | None = None
+
+    def status(self, cards: Sequence[Mapping[str, Any]]) -> None:
+        """How they are now; what has not changed is not written."""
+        for card in cards:
+            if found := self._of(card["id"]):
+                found.write_json(workerfiles.STATUS, {name: card[name] for name in SHOWN})
+
+    def events(self, page: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> None:
+        """Those that tell of one of these workers, by its id or its name."""
+        known = set(names.values())
+        for event in page:
+            said = {event["ref"], names.get(event["actor"], ""), names.get(event["target"], "")}
+            for id in said & known:
+                self._held.setdefault(id, []).append(event)
+        for id in [id for id in self._held if self._of(id)]:
+            self._append(id, self._held.pop(id))
+        self._held = {id: events[-HELD:] for id, events in self._held.items() if id in known}
+
+    def _append(self, id: str, events: Sequence[Mapping[str, Any]]) -> None:
+        found = self._of(id)
+        assert found is not None
+        for event in events:
+            if event["seq"] > self._told.setdefault(id, self._last(id)):
+                found.event(event)
+                self._told[id] = event["seq"]
+
+    def _of(self, id: str) -> WorkerFiles | None:
+        if id not in self._files:
+            found = workerfiles.of(self._home, self._team, id)
+            if found is None:
+                return None
+            self._files[id] = found
+        return self._files[id]
+
+    def _last(self, id: str) -> int:
+        found = self._of(id)
+        if found is None:
+            return 0
+        path = found.path(workerfiles.EVENTS)
+        data, _ = files.read_from(path, max(0, files.size_or_none(path) - LAST), LAST)
+        for line in reversed(data.split(b"\n")):
+            try:
+                return int(json.loads(line)["seq"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+        return 0

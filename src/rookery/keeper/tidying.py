@@ -1,0 +1,61 @@
+"""Old workers put away: off the list after a while, and forgotten with their files later.
+
+A worktree goes only when it is clean and its head is held by a branch or another name of the repository, as change sets
+are; otherwise it stays, and the list says why. What counts as old the rows say; the folders say what is there to look
+at, so that nothing is left behind of a worker whose row is gone.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+from rookery.core import errors
+from rookery.runtime import starting
+
+from .courier import Verbs
+
+EVERY_S = 20.0
+AGAIN_S = 600.0  # a worktree that stays is looked at again after this
+log = logging.getLogger("rookery.tidying")
+
+
+class Tidier:
+    def __init__(self, verbs: Verbs, home: str, serves: Callable[[str], bool], *, every_s: float = EVERY_S) -> None:
+        self._verbs = verbs
+        self._home = home
+        self._serves = serves
+        self._every_s = every_s
+        self._kept: dict[tuple[str, str], float] = {}
+
+    async def run(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except errors.RookError as error:
+                log.warning("tidying: %s", error.message)
+            await asyncio.sleep(self._every_s)
+
+    async def look(self) -> None:
+        for team in await asyncio.to_thread(starting.teams_with_folders, self._home):
+            if self._serves(team):
+                await self._tidy(team)
+
+    async def _tidy(self, team: str) -> None:
+        ids = await asyncio.to_thread(starting.folders_in, self._home, team)
+        found = await self._verbs.call(team, "worker.left", {"ids": ids})
+        if found["evict"]:
+            await self._verbs.call(team, "worker.evict", {})
+        for each in found["forget"]:
+            if monotonic() >= self._kept.get((team, each["id"]), 0.0):
+                await self._put_away(team, each["id"])
+
+    async def _put_away(self, team: str, id: str) -> None:
+        held = await asyncio.to_thread(starting.put_away, self._home, team, id)
+        if held:
+            self._kept[team, id] = monotonic() + AGAIN_S
+            log.info("worker %s of %s stays: its worktree holds %s", id, team, held)
+            await self._verbs.call(team, "worker.keep", {"id": id, "why": held})
+            return
+        await self._verbs.call(team, "worker.forget", {"id": id})
+        log.info("worker %s of %s is forgotten", id, team)

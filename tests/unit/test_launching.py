@@ -1,0 +1,130 @@
+"""Argument vectors of workers: no text is anything but a text, no default is dangerous, what can not be is refused.
+
+What the real programs make of them is seen in tests/hosts/test_launched.py.
+"""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.core.errors import RookError
+from rookery.hosts import launching
+from rookery.hosts.launching import Launch, Order, launch
+
+HOSTS = ("claude", "codex", "gemini", "opencode", "copilot", "pi")
+DANGEROUS = ("dangerously", "danger-full-access", "yolo", "bypass", "--allow-all", "--auto")
+TEXTS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=60)
+
+
+def made(host: str, backend: str = "tmux", prompt: str = "Do it.", **more: Any) -> Launch:
+    return launch(Order(host, backend, prompt, **more))
+
+
+def refused(host: str, **more: Any) -> RookError:
+    with pytest.raises(RookError) as caught:
+        made(host, **more)
+    return caught.value
+
+
+@pytest.mark.parametrize("backend", ["tmux", "pty", "headless"])
+@pytest.mark.parametrize("host", HOSTS)
+def test_nothing_dangerous_is_said_unless_it_is_asked_for(host: str, backend: str) -> None:
+    for permissions in ("edit", "read", "ask"):
+        words = made(host, backend, permissions=permissions, trusted=True, folders=("/home",)).argv
+        assert not [word for word in words for bad in DANGEROUS if bad in word], permissions
+    if host != "pi":  # which limits nothing of itself
+        assert made(host, backend, permissions="all").argv != made(host, backend).argv
+
+
+@given(host=st.sampled_from(HOSTS), headless=st.booleans(), prompt=TEXTS, guardrails=TEXTS)
+def test_a_text_is_one_argument_or_standard_input(host: str, headless: bool, prompt: str, guardrails: str) -> None:
+    backend = "headless" if headless else "tmux"
+    plain = made(host, backend, "Do it.", guardrails="Be good.").argv
+    hostile = made(host, backend, prompt, guardrails=guardrails or "Be good.")
+    assert len(hostile.argv) == len(plain), "a text became words"
+    said = hostile.stdin if headless else hostile.argv[-1]
+    assert said is not None
+    assert prompt.strip() in said
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("prompt", ["/quit", "!ls", "@/etc/passwd", "--help", "-p", "#note", ""])
+def test_a_prompt_is_never_a_command_of_the_program(host: str, prompt: str) -> None:
+    assert made(host, "headless", prompt).stdin == f"Your task:\n\n{prompt}"
+    last = made(host, prompt=prompt).argv[-1]
+    assert last.endswith(f"Your task:\n\n{prompt}")
+    assert last.startswith(("Your task", "--prompt-interactive=Your task", "--prompt=Your", "--interactive=Your"))
+
+
+def test_a_prompt_that_is_longer_than_an_argument_may_be_is_to_be_typed() -> None:
+    long = "word " * 30_000
+    at_terminal = made("claude", prompt=long)
+    assert (at_terminal.typed, at_terminal.stdin) == (long.strip(), None)
+    assert max(map(len, at_terminal.argv)) < 200
+    assert made("claude", "headless", long).stdin == long.strip()
+
+
+def test_guardrails_are_the_systems_words_where_there_are_any_else_part_of_the_prompt() -> None:
+    for host in HOSTS:
+        told = made(host, "headless", guardrails="Never push.")
+        apart = any("Never push." in word for word in told.argv)
+        assert apart == (host in ("claude", "codex", "pi"))
+        assert told.stdin == ("Do it." if apart else "Never push.\n\nDo it.")
+
+
+def test_a_seed_is_forked_where_the_program_can_and_refused_where_not() -> None:
+    assert made("claude", seed="claude:abc-1").argv[-5:-2] == ("--resume", "abc-1", "--fork-session")
+    assert made("codex", seed="abc-1", tree="/t").argv[-6:-2] == ("--cd", "/t", "fork", "abc-1")
+    assert made("codex", "headless", seed="abc-1").argv[-3:] == ("fork", "abc-1", "-")
+    assert "--fork" in made("pi", seed="abc-1").argv
+    for host in ("gemini", "opencode", "copilot"):
+        assert refused(host, seed="abc-1").code == "CAN_NOT_FORK"
+    assert refused("codex", seed="claude:abc-1").code == "CAN_NOT_FORK"
+    for seed in ("--last", "../x", "a b", "claude:-x"):
+        assert refused("claude", seed=seed).hint
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"backend": "screen"},
+        {"permissions": "everything"},
+        {"model": "--dangerously-skip-permissions"},
+        {"commands": ("rm -rf *",)},
+        {"commands": ("a)b",)},
+        {"commands": ("",)},
+        {"commands": ("--x",)},
+        {"prompt": "a\0b"},
+        {"guardrails": "\ud800"},
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_hint(more: dict[str, Any]) -> None:
+    error = refused("claude", **{"backend": "tmux", "prompt": "Do it.", **more})
+    assert error.hint
+
+
+def test_a_program_that_is_not_known_is_refused_with_the_nearest() -> None:
+    error = refused("claud")
+    assert (error.code, "claude" in error.hint) == ("UNKNOWN_HOST", True)
+
+
+def test_a_script_is_run_as_it_is_named_with_its_task_in_the_environment() -> None:
+    told = made("script", "headless", program=("/bin/worker", "--fast"), task="task-0001", brief="/w1/task.md")
+    assert told == Launch(("/bin/worker", "--fast"), "", {"ROOK_TASK": "task-0001", "ROOK_BRIEF": "/w1/task.md"})
+    assert refused("script", backend="headless").code == "NO_PROGRAM"
+
+
+def test_the_words_that_start_a_program_are_given_or_set_or_its_name() -> None:
+    known = {"script": {"program": ["/bin/worker", "--fast"]}, "claude": {}}
+    assert launching.program("script", (), known) == ("/bin/worker", "--fast")
+    assert launching.program("script", ("./mine",), known) == ("./mine",)
+    assert launching.program("claude", (), known) == ("claude",)
+    assert launching.program("script", (), {}) == ()
+
+
+def test_a_worker_may_always_run_rook_and_what_its_kind_names() -> None:
+    words = made("claude", commands=("make test", "rook")).argv
+    assert "--allowedTools=Bash(rook *),Bash(make test *)" in words
+    assert launching.can_fork("claude")
