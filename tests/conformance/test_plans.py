@@ -18,7 +18,7 @@ WHOLE_TEAM = {
     "hosts_heard", "reachable", "store_teams", "store_teams_with", "sweep_attempts",
     "count_types", "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "silent_sessions",
     "retrying", "spec_claims", "store_teams_watched", "stuck_candidates", "vitals_shown", "watched",
-    "team_agents", "thread_people", "tokens_of_team", "workers_listed",
+    "team_agents", "thread_people", "tokens_of_team", "workers_all", "workers_listed",
 }  # fmt: skip
 LARGE = {
     "deliveries", "events", "holds", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, get_args, get_type_hints, is_typeddict
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rookery.front.http import openapi, routes, shapes
 from rookery.service import verbs
-from tests.support import schema
+from tests.support import described, schema
 from tests.support.doors import Door, Running, running
 
 SECONDS = 30  # of each of the two long runs
@@ -107,6 +107,33 @@ def test_a_verb_that_breaks_is_found_out(tmp_path: Path):
 def test_every_verb_tells_the_shape_of_its_answer():
     """A verb without one would be described as an object that may hold anything, and nothing could be wrong with it."""
     assert set(shapes.RESULTS) == set(verbs.VERBS)
+
+
+def test_no_two_shapes_have_one_name():
+    """They are spoken of by name: of two, one would be described as the other."""
+    seen: dict[str, Any] = {}
+
+    def look(kind: Any) -> None:
+        for inner in get_args(kind):
+            look(inner)
+        if is_typeddict(kind) and seen.setdefault(kind.__name__, kind) is not kind:
+            raise AssertionError(f"{kind.__name__} in {kind.__module__} and in {seen[kind.__name__].__module__}")
+        for each in get_type_hints(kind).values() if is_typeddict(kind) else ():
+            look(each)
+
+    for shape in (*shapes.RESULTS.values(), *(line.answer for line in routes.TABLE)):
+        look(shape)
+    with pytest.raises(AssertionError, match="Thread"):
+        look(TypedDict("Thread", {"id": str}))
+
+
+def test_an_answer_that_is_not_as_described_is_found_out():
+    """A control of what every test of a verb does with every answer: see tests/support/described.py."""
+    told = {"crews": []}
+    assert not described.fault("crew.due", told)
+    assert described.fault("crew.due", {})
+    assert described.fault("crew.due", told | {"crews": [1]})
+    assert described.fault("worker.begin", {"worker": {"id": "w1"}})
 
 
 def test_whatever_the_description_speaks_of_is_there():

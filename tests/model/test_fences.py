@@ -255,6 +255,7 @@ TOUCHING: dict[str, dict[str, Any]] = {
     "beat_sent": {"count": 1},
     "count_sent": {"count": 1},
     "heartbeat": {},
+    "beat_run": {"moved": 1},
     "set_note": {"note": "busy", "task": None},
     "count_stats": {"tool_calls": 1, "tokens": 0, "files_modified": 0},
     "refresh_session": {"cwd": "", "branch": "", "model": "", "spec": ""},

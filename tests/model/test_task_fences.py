@@ -223,9 +223,31 @@ def check_beat(tx: Transaction, case: Case) -> None:
     assert tx.run("renew_held", agent=case.agent, session="s") == (2 if due else 0), case
 
 
+def check_hand_on(tx: Transaction, case: Case) -> None:
+    """From one run of a worker to the next, over or not: whoever saw an older epoch changes nothing, and whatever is
+    written under the one before is refused."""
+    hold = put(tx, case)
+    before, theirs = see(tx, "mine"), see(tx, "theirs")
+    may = hold.status is tasks.Status.IN_PROGRESS and case.under == case.epoch
+    rows = tx.run("hand_on_task", id="mine", epoch=case.under)
+    assert rows == (1 if may else 0), f"SQL: {rows} rows, for {case}"
+    after = see(tx, "mine")
+    assert see(tx, "theirs") == theirs
+    if not rows:
+        assert after == before
+        return
+    assert (after["status"], after["holder"], after["session"], after["lease_until"]) == ("pending", None, None, None)
+    now = tasks.Hold(tasks.Status(after["status"]), after["holder"], after["epoch"], after["lease_until"])
+    assert tasks.claim_refusal(now, tx.now, assignee=None, why="", unmet=(), holder="", until="") is None
+    for query, more in WRITES.items():
+        assert tx.run(query, id="mine", holder=case.agent, epoch=case.epoch, **more) == 0, "the run before writes"
+    assert after["epoch"] > before["epoch"], "the run before could write once it is claimed by the next"
+
+
 @SHARED
 @given(case=CASES)
 def test_core_and_sql_agree_about_lapsing_and_being_renewed(store: SqliteStore, case: Case) -> None:
+    within(store, lambda tx: check_hand_on(tx, case))
     within(store, lambda tx: check_lapse(tx, case))
     within(store, lambda tx: check_beat(tx, case))
 
@@ -235,6 +257,7 @@ def walk_lapses(store: SqliteStore) -> None:
         for case in EVERY:
             check_lapse(tx, case)
             check_beat(tx, case)
+            check_hand_on(tx, case)
 
     within(store, work)
 
@@ -285,6 +308,12 @@ def test_control_a_spoilt_claim_is_found(tmp_path: Path, monkeypatch: pytest.Mon
 SPOILT_LAPSES = [
     ("lapse_task", "lease_until <= :now", "lease_until < :now"),
     ("lapse_task", "AND epoch = :epoch", ""),
+    ("hand_on_task", "AND epoch = :epoch", ""),
+    ("hand_on_task", "AND epoch = :epoch", "AND epoch >= :epoch"),
+    ("hand_on_task", "AND status = 'in_progress'", ""),
+    ("hand_on_task", "epoch = epoch + 1", "epoch = epoch"),
+    ("hand_on_task", "holder = NULL", "holder = holder"),
+    ("hand_on_task", "AND id = :id", "AND :id <> ''"),
     ("renew_held", "AND lease_until > :now", ""),
     ("renew_held", "AND session = :session", "AND :session <> ''"),
     ("renew_held", "holder = :agent", ":agent > 0"),
@@ -319,6 +348,6 @@ def test_every_statement_that_ends_or_keeps_a_lease_is_known_here() -> None:
         for name, text in queries.load("sqlite").items()
         if text.startswith("UPDATE tasks") and ("lease_until =" in text or "status =" in text.partition("WHERE")[0])
     }
-    fenced = {*WRITES, "claim_task", "lapse_task", "renew_held"} - {"fence_task"}
+    fenced = {*WRITES, "claim_task", "lapse_task", "renew_held", "hand_on_task"} - {"fence_task"}
     others = {"move_task", "extend_lapsed", "open_task", "milestone_done", "judge_task", "task_was_done", "task_landed"}
     assert touching == fenced | others

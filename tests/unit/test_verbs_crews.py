@@ -121,3 +121,50 @@ def test_verdicts_come_from_reviewers(stage: Stage) -> None:
     assert step(stage) == []
     stage.call("task.review", reviewers[0][1], id="task-0004", verdict="NEEDS_WORK", feedback="No tests.")
     assert step(stage), "the worker that did it goes on"
+
+
+PLANNED = """What I found, and why it is cut so.
+
+```tasks-json
+{"goal": "A parser", "tasks": [{"key": "a", "title": "Lexer"}, {"key": "b", "title": "Parser", "deps": ["a"]}]}
+```
+"""
+
+
+def answers(stage: Stage, said: str, outcome: str = "proposal") -> None:
+    [(_, name)] = started(stage).values()
+    stage.call("done", name, outcome=outcome, summary=f"Read the document and the repository first. {said}",
+               tests=["ls src: 3 passed"])  # fmt: skip
+
+
+def test_a_document_is_planned_reviewed_and_then_worked_off(stage: Stage) -> None:
+    id = stage.call("plan.new", goal="A parser", spec="# PRD\nIt parses.")["id"]
+    stage.call("crew.run", stage.caller(tree="/work"), plan=id, passes=2)
+    assert step(stage) == ["plan w1"]
+    answers(stage, PLANNED)
+    assert step(stage)[0] == "took plan"
+    answers(stage, "The second task should wait for nothing at all.", "findings")
+    assert step(stage)[0] == "took review"
+    assert "wait for nothing" in stage.call("worker.show", id="w3")["assignment"]
+    answers(stage, "I forgot the block, which everybody knows is needed here.")
+    assert step(stage)[0] == "took plan", "it is asked once more"
+    assert "No block" in stage.call("worker.show", id="w4")["assignment"]
+    answers(stage, PLANNED)
+    assert "made 2 tasks" in step(stage)
+    assert [task["title"] for task in stage.call("plan.show", id=id)["tasks"]] == ["Lexer", "Parser"]
+    told = [event["type"] for event in stage.events() if event["type"].startswith("plan.")][-8:]
+    assert told == ["plan.start", "plan.pass.start", "plan.pass.done", "plan.review.start", "plan.review.done",
+                    "plan.pass.start", "plan.pass.done", "plan.done"]  # fmt: skip
+
+
+def test_a_plan_that_can_not_be_read_twice_fails_and_says_why(stage: Stage) -> None:
+    id = stage.call("plan.new", goal="A parser", spec="# PRD")["id"]
+    stage.call("crew.run", stage.caller(tree="/work"), plan=id, passes=1)
+    for _ in range(2):
+        step(stage)
+        answers(stage, "There is no block in this answer, and there never will be.")
+    step(stage)
+    crew = stage.call("crew.status", id=id)
+    assert (crew["state"], "No block" in crew["why"]) == ("stopping", True)
+    assert [event["type"] for event in stage.events("plan.failed")] == ["plan.failed"]
+    assert stage.refused("crew.run", stage.caller(tree="/work"), plan="plan-0001", passes=9).code == "BAD_INPUT"

@@ -306,22 +306,20 @@ def _spawn(tx: Tx, row: Row, action: Action) -> None:
 
 
 def _review(tx: Tx, row: Row, action: Action) -> None:
-    """In its base stands which completion it judges: a task that was done again gets another reviewer."""
-    task = held.find(tx, action.task)
-    _make(tx, row, action.task, action.kind, "review", start=str(task["epoch"]))
+    _make(tx, row, action.task, action.kind, "review")
 
 
 def _wait(tx: Tx, row: Row, action: Action) -> None:
     _make(tx, row, "", action.kind, "lobby")
 
 
-def _make(tx: Tx, row: Row, task: str, kind: str, role: str, start: str = "") -> None:
+def _make(tx: Tx, row: Row, task: str, kind: str, role: str) -> None:
     terms = json.loads(row["terms"])
     starter = tx.find_agent(row["starter"])
     assert starter is not None
     extra = {name: terms[name] for name in ("program", "no_worktree") if terms[name]}
     crewing.make(tx, starter, task, kind=kind, host=terms["host"], backend=terms["backend"], crew=row["id"], role=role,
-                 root=row["root"], start=start, extra=extra)  # fmt: skip
+                 root=row["root"], extra=extra)  # fmt: skip
 
 
 def _again(tx: Tx, row: Row, action: Action) -> None:

@@ -45,7 +45,7 @@ def _start(tx: Tx, crew: Row, progress: Progress) -> str:
         tx, starter, planning.assignment(progress, plan["goal"], plan["spec"]), kind=kind, host=terms["host"],
         backend=terms["backend"], crew=crew["id"], role="plan", root=crew["root"], extra=extra,
     )  # fmt: skip
-    if not progress.tries:
+    if not progress.tries and not progress.repaired:
         what = "plan.pass.start" if progress.stage == Stage.PLAN else "plan.review.start"
         tx.event(
             what, names.SYSTEM, ref=crew["plan"], preview=f"pass {progress.number} of {progress.passes}", worker=id

@@ -176,13 +176,14 @@ def write(
     assert number is not None
     id = f"{workers.PREFIX}{number['value']}"
     agent = _new_agent(tx, name, asked.kind)
-    task, title = ("", "") if asked.role == "lobby" else _task(tx, me, agent, told, asked)
+    task, title = ("", "") if asked.role in ("lobby", "plan") else _task(tx, me, agent, told, asked)
     tx.run(
         "new_worker", n=number["value"], id=id, agent=agent["id"], kind=asked.kind, profile=json.dumps(asked.profile),
         host=asked.host, backend=asked.backend, model=asked.model, machine=tx.world.host, root=asked.root, task=task,
         title=title, assignment="" if told == task else told, parent=asked.parent["id"] if asked.parent else "",
         asked_by=me["id"], depth=asked.parent["depth"] + 1 if asked.parent else 0, crew=asked.crew, role=asked.role,
         seed=asked.seed, extra=json.dumps(extra), base=start, at=tx.wall,
+        judges=held.find(tx, task)["epoch"] if asked.role == "review" else 0,
     )  # fmt: skip
     tx.event("worker.spawned", me["name"], target=agent["name"], ref=id, preview=title or asked.kind, task=task,
              profile=asked.kind, host=asked.host, parent=asked.parent["id"] if asked.parent else "")  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any, NotRequired, TypedDict
 from rookery.core import tasks
 
 from . import (
+    shapes_crews,
     shapes_delivery,
     shapes_guard,
     shapes_kinds,
@@ -22,16 +23,11 @@ from . import (
     shapes_workers,
 )
 from . import shapes_team as of
+from .shapes_guard import Lease
 from .shapes_mail import Counts, Words
 from .shapes_team import Team
 
 # -- tasks -----------------------------------------------------------------------------------------------------------
-
-
-class Lease(TypedDict):
-    holder: str
-    epoch: int
-    expiresAt: str
 
 
 class Timestamps(TypedDict):
@@ -356,7 +352,7 @@ class Alive(TypedDict):
 RESULTS: Mapping[str, Any] = {
     **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
     **shapes_kinds.RESULTS, **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
-    **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS,
+    **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS, **shapes_crews.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,
     "task.progress": Progress, "task.assign": Task, "task.cancel": TaskCanceled, "task.unblock": Task,

@@ -6,6 +6,12 @@ from typing import Any, NotRequired, TypedDict
 from .shapes_mail import Words
 
 
+class Lease(TypedDict):
+    holder: str
+    epoch: int
+    expiresAt: str
+
+
 class Verdict(TypedDict):
     path: str
     allow: bool

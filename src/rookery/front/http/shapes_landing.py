@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from .shapes_mail import Words
 
 
-class Change(TypedDict):
+class ChangeSet(TypedDict):
     id: str
     worker: str
     author: str
@@ -24,7 +24,7 @@ class Change(TypedDict):
 
 
 class Changes(TypedDict):
-    changes: list[Change]
+    changes: list[ChangeSet]
 
 
 class LandsAs(TypedDict):
@@ -32,7 +32,7 @@ class LandsAs(TypedDict):
     state: str
 
 
-class ChangeShown(Change):
+class ChangeShown(ChangeSet):
     files: list[dict[str, Any]]
     checks: list[dict[str, Any]]
     landing: LandsAs | None
@@ -67,7 +67,7 @@ class Landings(TypedDict):
 # -- for keepers -----------------------------------------------------------------------------------------------------
 
 
-class Teams(TypedDict):
+class LandingTeams(TypedDict):
     teams: Words
 
 
@@ -76,12 +76,12 @@ class Branch(TypedDict):
     branch: str
 
 
-class Due(TypedDict):
+class LandingDue(TypedDict):
     branches: list[Branch]
     next_ms: int | None
 
 
-class Job(TypedDict):
+class LandingJob(TypedDict):
     id: str
     change: str
     worker: str
@@ -105,7 +105,7 @@ class Work(TypedDict):
     check_ms: int
     retry_ms: int
     slot: str
-    landings: list[Job]
+    landings: list[LandingJob]
 
 
 class Kept(TypedDict):
@@ -135,7 +135,7 @@ class Done(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     "changes": Changes, "changes.show": ChangeShown, "land.list": Landings, "land.add": Landing, "land.retry": Landing,
-    "land.undo": Landing, "land.drop": Landing, "land.teams": Teams, "land.due": Due, "land.take": Work,
+    "land.undo": Landing, "land.drop": Landing, "land.teams": LandingTeams, "land.due": LandingDue, "land.take": Work,
     "land.keep": Kept, "land.checked": Checked, "land.moving": Moving, "land.waits": Waiting, "land.again": Again,
     "land.done": Done, "land.failed": LandsAs,
 }  # fmt: skip

@@ -30,14 +30,14 @@ class WhoAmI(TypedDict):
     worker: Oneself | None
 
 
-class Step(TypedDict):
+class BoardStep(TypedDict):
     text: str
     state: Stage
 
 
 class Board(TypedDict):
     id: str
-    board: list[Step]
+    board: list[BoardStep]
     note: str
     changed: bool
 
@@ -67,7 +67,7 @@ class Questions(TypedDict):
     questions: list[Question]
 
 
-class Reported(TypedDict):
+class WorkerReported(TypedDict):
     id: str
     name: str
     report: str
@@ -83,5 +83,5 @@ class Reported(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     "worker.self": WhoAmI, "progress": Board, "ask": Question, "answer": Question, "questions": Questions,
-    "question.show": Question, "done": Reported, "fail": Reported,
+    "question.show": Question, "done": WorkerReported, "fail": WorkerReported,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from .shapes_mail import Sent, Words
 
 
-class Tokens(TypedDict):
+class WorkerTokens(TypedDict):
     input: int
     output: int
 
@@ -41,7 +41,7 @@ class Worker(TypedDict):
     terminal: dict[str, Any] | None
     exit_code: int | None
     ending: str
-    tokens: Tokens
+    tokens: WorkerTokens
     at: str
     moved: str
     since: str
@@ -63,7 +63,7 @@ class Run(TypedDict):
     exit_code: int | None
     ended_at: str | None
     model: str
-    tokens: Tokens
+    tokens: WorkerTokens
     session: str
 
 
@@ -98,8 +98,55 @@ class WorkersDue(TypedDict):
     terms: dict[str, int]
 
 
+class TaskNote(TypedDict):
+    kind: str
+    by: str
+    note: str
+
+
+class RunBefore(TypedDict):
+    reason: str
+    exit_code: int | None
+    tail: str
+    board: list[Any]
+    notes: list[TaskNote]
+
+
+class Order(TypedDict):
+    """Everything that is needed to start a worker."""
+
+    id: str
+    name: str
+    kind: str
+    profile: dict[str, Any]
+    host: str
+    backend: str
+    model: str
+    root: str
+    tree: str
+    base: str
+    seed: str
+    extra: dict[str, Any]
+    task: str
+    title: str
+    assignment: str
+    description: str
+    spec: str
+    resources: Words
+    role: str
+    crew: str
+    parent: str
+    asked_by: str
+    plan_ok: bool
+    before: RunBefore
+    lenses: list[Words]
+    run: str
+    n: int
+    token: str
+
+
 class WorkerBegun(TypedDict):
-    worker: dict[str, Any] | None
+    worker: Order | None
 
 
 class _Fenced(TypedDict):

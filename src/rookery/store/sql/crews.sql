@@ -42,7 +42,7 @@ SELECT k.id, k.status, k.kind, k.milestone, k.review, k.epoch, k.resources, k.as
        coalesce(w.id, '') AS worker, coalesce(w.crew, '') AS crew,
        EXISTS (SELECT 1 FROM landings l WHERE l.team = k.team AND l.task = k.id AND l.task <> '' AND l.state IN ('queued', 'working')) AS landing,
        (SELECT count(*) FROM workers v WHERE v.team = k.team AND v.task = k.id AND v.task <> '' AND v.role = 'review'
-          AND v.base = CAST(k.epoch AS TEXT)) AS reviews
+          AND v.judges = k.epoch) AS reviews
 FROM tasks k LEFT JOIN workers w ON w.team = k.team AND w.agent = coalesce(k.assignee, k.holder) AND k.status <> 'completed'
 WHERE k.team = :team AND k.plan = :plan
   AND (k.status NOT IN ('completed', 'canceled') OR k.review = 'pending'

@@ -3,9 +3,9 @@
 -- name: new_worker
 -- A worker, as it was asked for.
 INSERT INTO workers (team, n, id, agent, kind, profile, host, backend, model, machine, root, task, title, assignment,
-  parent, asked_by, depth, crew, role, seed, extra, state, base, tree, created_at, at)
+  parent, asked_by, depth, crew, role, seed, extra, state, base, judges, tree, created_at, at)
 VALUES (:team, :n, :id, :agent, :kind, :profile, :host, :backend, :model, :machine, :root, :task, :title, :assignment,
-  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, '', :now, :at);
+  :parent, :asked_by, :depth, :crew, :role, :seed, :extra, 'queued', :base, :judges, '', :now, :at);
 
 -- name: worker
 -- One worker with its agent.

@@ -22,6 +22,7 @@ CREATE TABLE workers (
   depth       INTEGER NOT NULL DEFAULT 0,
   crew        TEXT    NOT NULL DEFAULT '',
   role        TEXT    NOT NULL DEFAULT '',    -- in a crew: work, review, plan, lobby
+  judges      INTEGER NOT NULL DEFAULT 0,     -- of a reviewer: the epoch of the completion it is asked about
   seed        TEXT    NOT NULL DEFAULT '',    -- the session of its program that it goes on from
   extra       TEXT    NOT NULL DEFAULT '{}',  -- what the request said besides: lenses, context, entity_refs, message
   state       TEXT    NOT NULL,               -- queued, starting, running, stopping, ended
