@@ -47,6 +47,9 @@ class Assignment:
     text: str
 
 
+OVER = Assignment("", "", "")  # there will be none: it is to end
+
+
 class Worker:
     def __init__(self, team: "Team", agent: "Agent", environ: Mapping[str, str]) -> None:
         self.team = team
@@ -121,22 +124,23 @@ class Worker:
         return self._report("fail", reason=reason)
 
     def next(self, timeout: float | None = None) -> Assignment | None:
-        """Wait in the lobby for something to do; None if there is nothing within that many seconds. What was given
-        before counts as given as long as it is not reported."""
+        """Wait in the lobby for something to do; None if there is nothing within that many seconds, or you are to end.
+        What was given before counts as given as long as it is not reported."""
         found = self._until(self._assigned, timeout)
-        if found is not None:
-            self.task = found.task
+        if found is None or found is OVER:
+            return None
+        self.task = found.task
         return found
 
     def _assigned(self) -> Assignment | None:
         card = self.agent.call("worker.show", id=self.id or self.agent.name)
         if not card["task"] or card["report"] in ("done", "failed"):
-            return None
+            return OVER if card["wish"] in ("stop", "kill") else None
         return Assignment(card["task"], card["title"], card["assignment"] or card["title"])
 
     def _report(self, verb: str, **said: Any) -> dict[str, Any]:
         """As this run: one that was replaced is refused. What was left out is left to the verb."""
-        return self.agent.call(verb, **{name: value for name, value in {**said, "run": self.run}.items() if value})
+        return self.agent.report(verb, **{name: value for name, value in {**said, "run": self.run}.items() if value})
 
     def _until(self, look: Any, timeout: float | None) -> Any:
         """Woken by the bell of the agent, or by the slow poll."""

@@ -81,6 +81,11 @@ STEPS = (
     Step("can-commit --json", stdin=b"docs/b c.md\0"), Step("can-commit --json", stdin=b"src/io/x.py\0"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"),
+    # kinds of workers, and crews
+    Step("kinds"), Step("kinds --json"), Step("kinds", terminal=True), Step("kinds show scout"),
+    Step("kinds show nothing"), Step("kinds drop scout"), Step("crew list"), Step("crew list --all --json"),
+    Step("crew status"), Step("crew status crew-0009 --json"), Step("crew scale 3"), Step("crew scale 0 crew-0009"),
+    Step("crew stop"), Step(f"{ADA} crew stop crew-0009 -m no"),
     # what workers made
     Step("changes"), Step("changes --json"), Step("changes show change-0009"), Step("land list"),
     Step("land list --json"),

@@ -17,7 +17,7 @@ from typing import IO, Any
 from rookery.core.errors import BadInput, Refused, RookError
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
-from rookery.runtime import files, ourtmux, places, process, ptys, repository, runs, tmux
+from rookery.runtime import changesets, files, ourtmux, places, process, ptys, repository, runs, tmux
 from rookery.runtime.process import Process
 
 # `set -C`: a file is made once. Signals that are meant for the program do not end the one that waits for it; a terminal
@@ -301,6 +301,24 @@ def _names(folder: str) -> list[str]:
         return sorted(each.name for each in os.scandir(folder) if each.is_dir(follow_symlinks=False))
     except OSError:
         return []
+
+
+def with_worktree(home: str, team: str) -> list[str]:
+    """The workers of a team that have a worktree here."""
+    folder = os.path.join(home, "teams", team, "workers")
+    return [name for name in _names(folder) if os.path.lexists(os.path.join(folder, name, "workspace", ".git"))]
+
+
+def reclaim(home: str, team: str, worker: str, keep: str, author: str, landed: Sequence[str]) -> str:
+    """Take away its worktree, and nothing else; or what stands in the way."""
+    tree = os.path.join(folder_of(home, team, worker), "workspace")
+    try:
+        held = changesets.set_free(tree, keep, author, landed)
+        if not held:
+            repository.remove_worktree(repository.common_folder(tree), tree)
+    except RookError as error:
+        return f"a worktree that git can not read: {error.message}"
+    return held
 
 
 def put_away(home: str, team: str, worker: str) -> str:

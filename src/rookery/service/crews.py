@@ -317,8 +317,11 @@ def _make(tx: Tx, row: Row, task: str, kind: str, role: str) -> None:
     terms = json.loads(row["terms"])
     starter = tx.find_agent(row["starter"])
     assert starter is not None
+    host = crewing.profile_of(tx, kind)["host"] or terms["host"]
     extra = {name: terms[name] for name in ("program", "no_worktree") if terms[name]}
-    crewing.make(tx, starter, task, kind=kind, host=terms["host"], backend=terms["backend"], crew=row["id"], role=role,
+    if host != terms["host"]:
+        extra.pop("program", None)  # of another host than its own
+    crewing.make(tx, starter, task, kind=kind, host=host, backend=terms["backend"], crew=row["id"], role=role,
                  root=row["root"], extra=extra)  # fmt: skip
 
 

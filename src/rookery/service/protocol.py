@@ -131,7 +131,8 @@ def _refuse_early(own: Mapping[str, Any], run: str) -> None:
     if own["role"] == "review":
         raise errors.Refused(
             f"{own['id']} reviews: its result is a verdict.",
-            f"`rook task review {own['task']} SHIP|NEEDS_WORK|MAJOR_RETHINK -m FEEDBACK`.", code="VERDICT_WANTED",
+            f"`rook task review {own['task']} SHIP|NEEDS_WORK|MAJOR_RETHINK -m FEEDBACK`; with tools, `done` with the "
+            "verdict as outcome.", code="VERDICT_WANTED",
         )  # fmt: skip
 
 
