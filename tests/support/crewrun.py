@@ -24,9 +24,9 @@ from tests.support.supervised import Site, site
 from tests.unit.gitrepo import git
 
 HERE = Path(__file__).parent
-PATIENCE_S = 240.0
+PATIENCE_S = 150.0
 SETTINGS = {
-    "ROOK_WORKER_LIMIT": "6", "ROOK_TASKS_ATTEMPTS": "50", "ROOK_LAND_RETRY_S": "0.2", "ROOK_WORKER_TIDY_S": "0.2",
+    "ROOK_WORKER_LIMIT": "6", "ROOK_TASKS_ATTEMPTS": "20", "ROOK_LAND_RETRY_S": "0.2", "ROOK_WORKER_TIDY_S": "0.2",
     "ROOK_WORKER_GRACE_S": "5",
 }  # fmt: skip
 # Reviewers that read, and whoever writes: one kind is started anew after a crash, of the other another is.

@@ -65,9 +65,7 @@ class Tidier:
             told = await self._verbs.call(team, "worker.reclaim", {"id": id}) if self._may_look(team, id) else None
             if told is None or not told["root"]:
                 continue
-            held = await asyncio.to_thread(
-                starting.reclaim, self._home, team, id, told["keep"], told["author"], told["heads"]
-            )
+            held = await asyncio.to_thread(starting.reclaim, self._home, team, told)
             if held:
                 await self._stays(team, id, held)
             else:

@@ -49,9 +49,12 @@ def reclaim(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
     row = tx.one("worker", id=id)
     landings = _landings(tx, row) if row is not None else []
     if row is None or not _is_done_with(tx, row, landings):
-        return {"id": id, "root": "", "keep": "", "author": "", "heads": []}
+        return {"id": id, "root": "", "keep": "", "author": "", "landed": [], "open": []}
     if tx.run("reclaim_tree", id=id):
         tx.event("worker.reclaimed", names.SYSTEM, target=row["name"], ref=id, task=row["task"])
-    heads = [each["head"] for each in landings if each["state"] == Land.LANDED]
-    keep = landing.keep_under(tx.team, id)
-    return {"id": id, "root": row["root"], "keep": keep, "author": row["name"], "heads": heads}
+    landed = [each["head"] for each in landings if each["state"] == Land.LANDED]
+    made = tx.all("changes_of_worker", worker=id, limit=LOOK)
+    return {
+        "id": id, "root": row["root"], "keep": landing.keep_under(tx.team, id), "author": row["name"],
+        "landed": landed, "open": [each["head"] for each in made if not landed or each["task"] != row["task"]],
+    }  # fmt: skip
