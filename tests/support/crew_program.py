@@ -8,7 +8,7 @@ by its title alone, so that any number of attempts make the same; nothing here r
 import os
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 from zlib import crc32
 
@@ -25,7 +25,7 @@ def mark(folder: str, step: str) -> None:
     descriptor = os.open(f"{folder}/steps", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(descriptor, line.encode())
     os.close(descriptor)
-    time.sleep(PAUSE_S)  # real work takes a while, and this is when whoever kills may strike
+    threading.Event().wait(PAUSE_S)  # real work takes a while, and this is when whoever kills may strike
 
 
 def made(number: int, before: bytes) -> bytes:

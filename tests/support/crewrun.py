@@ -160,7 +160,9 @@ class CrewRun:
             if status != "completed" or review == "pending":
                 yield f"{id} is {status}, {review}"
             claimed, done = 0, []
-            told = f"SELECT type, data FROM events WHERE ref = '{id}' AND type IN ('task.start', 'task.done') ORDER BY seq"
+            told = (
+                f"SELECT type, data FROM events WHERE ref = '{id}' AND type IN ('task.start', 'task.done') ORDER BY seq"
+            )
             for kind, more in self.ask(told):
                 if kind == "task.start":
                     claimed = json.loads(more)["epoch"]
@@ -207,7 +209,9 @@ class CrewRun:
 
     def crashed(self) -> list[tuple[Any, ...]]:
         """Runs that ended otherwise than they should, with their last words."""
-        return self.ask("SELECT worker, n, reason, exit_code, tail FROM runs WHERE reason IN ('crashed', 'not-started')")
+        return self.ask(
+            "SELECT worker, n, reason, exit_code, tail FROM runs WHERE reason IN ('crashed', 'not-started')"
+        )
 
     def _refs(self) -> list[str]:
         return git("for-each-ref", "--format=%(refname)", "refs/rookery", cwd=self.here.repo).splitlines()
@@ -228,8 +232,8 @@ class CrewRun:
             "reservations and slots": self.ask("SELECT id, pattern, agent, task FROM reservations"),
             "workers": self.ask("SELECT id, state FROM workers WHERE state <> 'ended'"),
             "runs": self.ask("SELECT id FROM runs WHERE ended_at IS NULL"),
-            "sessions": self.ask("SELECT s.id FROM sessions s JOIN runs r ON r.session = s.id WHERE s.ended_at IS NULL"),
-            "live tokens": self.ask("SELECT t.id FROM tokens t JOIN runs r ON r.token = t.id WHERE t.revoked_at IS NULL"),
+            "sessions": self.ask("SELECT s.id FROM runs r JOIN sessions s ON s.id = session WHERE s.ended_at IS NULL"),
+            "live tokens": self.ask("SELECT t.id FROM runs r JOIN tokens t ON t.id = r.token WHERE revoked_at IS NULL"),
         }  # fmt: skip
         return [f"{what}: {each}" for what, each in found.items() if each]
 

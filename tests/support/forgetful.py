@@ -1,7 +1,7 @@
 """Daemons as they would be without what makes a crew survive them: `FORGETS=what python -m tests.support.forgetful up`.
 
-    workers    whom it did not start itself it does not know: a registry in memory, lost with the process before
-    landing    it tells that work has landed, and moves the branch afterwards; it dies in between, the first time
+workers    whom it did not start itself it does not know: a registry in memory, lost with the process before
+landing    it tells that work has landed, and moves the branch afterwards; it dies in between, the first time
 """
 
 import os

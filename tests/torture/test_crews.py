@@ -112,9 +112,9 @@ BROKEN = {
     "completed in": "INSERT INTO events (team, seq, at, type, actor, ref) "
     "SELECT team, max(seq) + 1, max(at), 'task.done', 'system', 'task-0001' FROM events",
     "is pending": "UPDATE tasks SET status = 'pending' WHERE id = 'task-0002'",
-    "landed,dropped": "INSERT INTO landings (team, id, n, change, task, worker, machine, root, branch, head, state, asked_by, "
-    "created_at, at) SELECT team, 'land-9', 99, change, task, worker, machine, root, branch, head, 'dropped', asked_by, "
-    "created_at, at FROM landings LIMIT 1",
+    "landed,dropped": "INSERT INTO landings (team, id, n, change, task, worker, machine, root, branch, head, state, "
+    "asked_by, created_at, at) SELECT team, 'land-9', 99, change, task, worker, machine, root, branch, head, "
+    "'dropped', asked_by, created_at, at FROM landings LIMIT 1",
     "leases: ": "UPDATE tasks SET status = 'in_progress', holder = 1 WHERE id = 'task-0001'",
     "runs: ": "UPDATE runs SET ended_at = NULL",
     "live tokens: ": "UPDATE tokens SET revoked_at = NULL",

@@ -1,8 +1,8 @@
 """Worktrees of workers that are over: whose is done with, before the worker itself is forgotten.
 
 A worktree is needed while its task may still come back to it: to be judged, to land, or to be done again. Once the task
-has landed, whoever did it, the worktrees of all who worked on it may go; what is in one and nowhere else is kept under a
-name of the repository first, until its worker is forgotten.
+has landed, whoever did it, the worktrees of all who worked on it may go; what is in one and nowhere else is kept under
+a name of the repository first, until its worker is forgotten.
 """
 
 from collections.abc import Sequence
