@@ -47,9 +47,6 @@ class Assignment:
     text: str
 
 
-OVER = Assignment("", "", "")  # there will be none: it is to end
-
-
 class Worker:
     def __init__(self, team: "Team", agent: "Agent", environ: Mapping[str, str]) -> None:
         self.team = team
@@ -124,18 +121,21 @@ class Worker:
         return self._report("fail", reason=reason)
 
     def next(self, timeout: float | None = None) -> Assignment | None:
-        """Wait in the lobby for something to do; None if there is nothing within that many seconds, or you are to end.
-        What was given before counts as given as long as it is not reported."""
+        """Wait in the lobby for something to do; None if there is nothing within that many seconds, or if there will be
+        nothing more: then it is time to end. What was given before counts as given as long as it is not reported."""
         found = self._until(self._assigned, timeout)
-        if found is None or found is OVER:
+        if not isinstance(found, Assignment):
             return None
         self.task = found.task
         return found
 
-    def _assigned(self) -> Assignment | None:
+    def _assigned(self) -> Assignment | bool | None:
+        """What it has to do; True if it is to end."""
         card = self.agent.call("worker.show", id=self.id or self.agent.name)
+        if card["wish"]:
+            return True
         if not card["task"] or card["report"] in ("done", "failed"):
-            return OVER if card["wish"] in ("stop", "kill") else None
+            return None
         return Assignment(card["task"], card["title"], card["assignment"] or card["title"])
 
     def _report(self, verb: str, **said: Any) -> dict[str, Any]:

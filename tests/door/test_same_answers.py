@@ -97,6 +97,13 @@ STEPS = (
     Step("land list --json"),
     Step("land list --state none"), Step("land add change-0009"), Step("land retry land-0009"),
     Step(f"{ADA} land undo land-0009"), Step("land undo land-0009"), Step("land drop land-0009 -m no"),
+    # workers, and what they say
+    Step("workers"), Step("workers --json"), Step("worker show w9"), Step("tell w9 hello"), Step("stop w9"),
+    Step("respawn w9"), Step("delete w9"), Step("kinds"), Step("kinds show scout"), Step("kinds drop scout"),
+    Step("crew list"), Step("crew status"), Step("crew scale 3"), Step("crew stop"),
+    Step("questions"), Step("questions --json"), Step("questions show q-9"), Step("answer q-9 yes --json"),
+    Step(f"{ADA} ask which"), Step(f"{ADA} done -m green"), Step(f"{ADA} fail -m -", b"it does not work"),
+    Step(f"{ADA} progress doing:it --json"), Step("answer q-9 --approve --option 1"),
     # files and slots
     Step(f"{ADA} reserve src/io/ docs/*.md -m writing"), Step(f"{ADA} reserve src/io/ --json"),
     Step(f"{BOB} reserve src/io/x.py"), Step(f"{BOB} reserve src/io/x.py --json"), Step(f"{BOB} can-write src/io/x.py"),

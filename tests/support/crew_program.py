@@ -8,14 +8,14 @@ by its title alone, so that any number of attempts make the same; nothing here r
 import os
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 from zlib import crc32
 
 import rookery.worker
 from rookery.worker import Worker
 
-CHAINS = 10  # a task builds on the one so many before it
+CHAINS = 5  # a task builds on the one so many before it
 PAUSE_S = 0.03
 STEPS = ("awake", "written", "committed", "reporting", "judging")
 
@@ -25,7 +25,7 @@ def mark(folder: str, step: str) -> None:
     descriptor = os.open(f"{folder}/steps", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(descriptor, line.encode())
     os.close(descriptor)
-    time.sleep(PAUSE_S)  # real work takes a while, and this is when whoever kills may strike
+    threading.Event().wait(PAUSE_S)  # real work takes a while, and this is when whoever kills may strike
 
 
 def made(number: int, before: bytes) -> bytes:
@@ -47,7 +47,9 @@ def work(me: Worker, folder: str, number: int) -> None:
         (chain, lines(chain.read_bytes() if chain.exists() else b"", number)),
     ):
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
+        whole = Path(folder, os.environ["ROOK_RUN"])  # a file that is torn by a kill would be this program's own fault
+        whole.write_bytes(data)
+        whole.replace(path)
     mark(folder, "written")
     if number % 2:  # the others leave that to the report
         subprocess.run(["git", "add", "--all"], check=True)

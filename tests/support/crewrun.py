@@ -24,9 +24,9 @@ from tests.support.supervised import Site, site
 from tests.unit.gitrepo import git
 
 HERE = Path(__file__).parent
-PATIENCE_S = 240.0
+PATIENCE_S = 150.0
 SETTINGS = {
-    "ROOK_WORKER_LIMIT": "6", "ROOK_TASKS_ATTEMPTS": "50", "ROOK_LAND_RETRY_S": "0.2", "ROOK_WORKER_TIDY_S": "0.2",
+    "ROOK_WORKER_LIMIT": "6", "ROOK_TASKS_ATTEMPTS": "20", "ROOK_LAND_RETRY_S": "0.2", "ROOK_WORKER_TIDY_S": "0.2",
     "ROOK_WORKER_GRACE_S": "5",
 }  # fmt: skip
 # Reviewers that read, and whoever writes: one kind is started anew after a crash, of the other another is.
@@ -44,12 +44,11 @@ Go on.
 
 
 class CrewRun:
-    def __init__(self, here: Site, stack: ExitStack, tasks: int, program: str = "rookery") -> None:
+    def __init__(self, here: Site, stack: ExitStack, tasks: int, program: str, **environ: str) -> None:
         self.here = here
         self.tasks = tasks
         self._stack = stack
-        self._program = program
-        self.daemon: Running = stack.enter_context(here.up(program=program))
+        self.daemon: Running = stack.enter_context(here.up(program=program, **environ))
         self.daemon_kills = 0
         self.worker_kills: Counter[str] = Counter()
         self._judges: Counter[str] = Counter()
@@ -104,11 +103,14 @@ class CrewRun:
         until(lambda: self.events() >= moment or self.is_over(), self.story, PATIENCE_S)
         if self.is_over():
             return False
+        self.replace_daemon()
+        return True
+
+    def replace_daemon(self, program: str = "rookery", **environ: str) -> None:
         self.daemon.process.kill()
         self.daemon.wait()
         self.daemon_kills += 1
-        self.daemon = self._stack.enter_context(self.here.up(program=self._program))
-        return True
+        self.daemon = self._stack.enter_context(self.here.up(program=program, **environ))
 
     def kill_worker(self, chance: random.Random) -> bool:
         """One that is at a chosen step; False if the crew was over before. A reviewer is not killed three times over
@@ -118,7 +120,7 @@ class CrewRun:
         return not self.is_over()
 
     def _kill_one(self, step: str, chance: random.Random) -> bool:
-        found = sorted(self._at(step).items())
+        found = sorted(self.at(step).items())
         if not found:
             return False
         run, pid = chance.choice(found)
@@ -134,7 +136,7 @@ class CrewRun:
         self.worker_kills[step] += 1
         return True
 
-    def _at(self, step: str) -> dict[str, int]:
+    def at(self, step: str) -> dict[str, int]:
         """Runs that are at this step now, with their process; "begun": its shell runs, and nothing was heard yet."""
         now: dict[str, tuple[str, int]] = {}
         path = self.here.folder / "steps"
@@ -158,7 +160,9 @@ class CrewRun:
             if status != "completed" or review == "pending":
                 yield f"{id} is {status}, {review}"
             claimed, done = 0, []
-            told = f"SELECT type, data FROM events WHERE ref = '{id}' AND type IN ('task.start', 'task.done') ORDER BY seq"
+            told = (
+                f"SELECT type, data FROM events WHERE ref = '{id}' AND type IN ('task.start', 'task.done') ORDER BY seq"
+            )
             for kind, more in self.ask(told):
                 if kind == "task.start":
                     claimed = json.loads(more)["epoch"]
@@ -198,9 +202,16 @@ class CrewRun:
         if said := git("status", "--porcelain", cwd=self.here.repo):
             yield f"the working copy is not clean: {said}"
 
+    def lost(self) -> list[tuple[Any, ...]]:
+        """Runs that count as running, of which nothing runs."""
+        carried = {run_of(pid) for pid in self.here.processes()}
+        return [row for row in self.ask("SELECT id FROM runs WHERE ended_at IS NULL") if row[0] not in carried]
+
     def crashed(self) -> list[tuple[Any, ...]]:
         """Runs that ended otherwise than they should, with their last words."""
-        return self.ask("SELECT worker, n, reason, exit_code, tail FROM runs WHERE reason IN ('crashed', 'not-started')")
+        return self.ask(
+            "SELECT worker, n, reason, exit_code, tail FROM runs WHERE reason IN ('crashed', 'not-started')"
+        )
 
     def _refs(self) -> list[str]:
         return git("for-each-ref", "--format=%(refname)", "refs/rookery", cwd=self.here.repo).splitlines()
@@ -221,8 +232,8 @@ class CrewRun:
             "reservations and slots": self.ask("SELECT id, pattern, agent, task FROM reservations"),
             "workers": self.ask("SELECT id, state FROM workers WHERE state <> 'ended'"),
             "runs": self.ask("SELECT id FROM runs WHERE ended_at IS NULL"),
-            "sessions": self.ask("SELECT s.id FROM sessions s JOIN runs r ON r.session = s.id WHERE s.ended_at IS NULL"),
-            "live tokens": self.ask("SELECT t.id FROM tokens t JOIN runs r ON r.token = t.id WHERE t.revoked_at IS NULL"),
+            "sessions": self.ask("SELECT s.id FROM runs r JOIN sessions s ON s.id = session WHERE s.ended_at IS NULL"),
+            "live tokens": self.ask("SELECT t.id FROM runs r JOIN tokens t ON t.id = r.token WHERE revoked_at IS NULL"),
         }  # fmt: skip
         return [f"{what}: {each}" for what, each in found.items() if each]
 
@@ -265,8 +276,9 @@ def contents(tree: Path) -> dict[str, bytes]:
 
 @contextmanager
 def crew_run(tasks: int, program: str = "rookery", **environ: str) -> Generator[CrewRun]:
-    with site(**{**SETTINGS, **environ}) as here, ExitStack() as stack:
+    """The program and the variables are those of the first daemon; the ones after it are as they are."""
+    with site(**SETTINGS) as here, ExitStack() as stack:
         (here.repo / ".rook" / "kinds").mkdir(parents=True)
         (here.repo / ".rook" / "kinds" / "steady.md").write_text(STEADY)
         (here.repo / ".git" / "info" / "exclude").write_text(".rook/\n")
-        yield CrewRun(here, stack, tasks, program)
+        yield CrewRun(here, stack, tasks, program, **environ)

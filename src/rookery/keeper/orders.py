@@ -54,7 +54,9 @@ def _hooks(host: str, cwd: str, environ: Mapping[str, str]) -> str:
         return ""
     for folder in (cwd, environ.get("HOME", "")):
         paths = {path: os.path.join(folder, path) for path in setup.hook_files(host)} if folder else {}
-        found = {path: files.read_from(at, 0, SETTINGS_LIMIT)[0].decode("utf-8", "replace") for path, at in paths.items()}
+        found = {
+            path: files.read_from(at, 0, SETTINGS_LIMIT)[0].decode("utf-8", "replace") for path, at in paths.items()
+        }
         if setup.is_hooked(host, found):
             return ""
     return installed.rook(environ)

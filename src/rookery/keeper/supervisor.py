@@ -324,6 +324,8 @@ class Supervisor:
         base = order["base"] or repository.commit_of(root)
         if not order["tree"]:
             repository.remove_worktree(root, path)
+        elif os.path.isdir(path):
+            repository.unlock(path)  # the run before may have been killed in a git of its own
         repository.add_worktree(root, path, base, environ={runs.VARIABLE: order["run"]})
         return path, base
 

@@ -1,9 +1,9 @@
 """Old workers put away: off the list after a while, and forgotten with their files later.
 
-The worktree of a task that has landed goes soon after its worker is over. Any other goes with its worker, and only when it
-is clean and its head is held by a branch or another name of the repository, as change sets are; otherwise it stays, and
-the list says why. What counts as old the rows say; the folders say what is there to look
-at, so that nothing is left behind of a worker whose row is gone.
+The worktree of a task that has landed goes soon after its worker is over. Any other goes with its worker, and only when
+it is clean and its head is held by a branch or another name of the repository, as change sets are; otherwise it stays,
+and the list says why. What counts as old the rows say; the folders say what is there to look at, so that nothing is
+left behind of a worker whose row is gone.
 """
 
 import asyncio
@@ -65,9 +65,7 @@ class Tidier:
             told = await self._verbs.call(team, "worker.reclaim", {"id": id}) if self._may_look(team, id) else None
             if told is None or not told["root"]:
                 continue
-            held = await asyncio.to_thread(
-                starting.reclaim, self._home, team, id, told["keep"], told["author"], told["heads"]
-            )
+            held = await asyncio.to_thread(starting.reclaim, self._home, team, told)
             if held:
                 await self._stays(team, id, held)
             else:

@@ -72,6 +72,15 @@ def set_free(tree: str, keep: str, author: str, landed: Sequence[str]) -> str:
     return ""
 
 
+def forget_others(root: str, keep: str, heads: Sequence[str]) -> None:
+    """Names of a worker's commits go but for these: of attempts at what has landed, and of reports that a kill kept
+    from being made."""
+    for line in told(root, "for-each-ref", "--format=%(objectname) %(refname)", keep).splitlines():
+        head, _, name = line.partition(" ")
+        if head not in heads and name != f"{keep}/{LEFT}":
+            git(root, "update-ref", "-d", name, head)
+
+
 def forget_left(root: str, keep: str) -> None:
     git(root, "update-ref", "-d", f"{keep}/{LEFT}")
 

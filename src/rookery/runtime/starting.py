@@ -309,11 +309,12 @@ def with_worktree(home: str, team: str) -> list[str]:
     return [name for name in _names(folder) if os.path.lexists(os.path.join(folder, name, "workspace", ".git"))]
 
 
-def reclaim(home: str, team: str, worker: str, keep: str, author: str, landed: Sequence[str]) -> str:
-    """Take away its worktree, and nothing else; or what stands in the way."""
-    tree = os.path.join(folder_of(home, team, worker), "workspace")
+def reclaim(home: str, team: str, told: Mapping[str, Any]) -> str:
+    """Take away a worktree, as `worker.reclaim` told; or what stands in the way."""
+    tree = os.path.join(folder_of(home, team, told["id"]), "workspace")
     try:
-        held = changesets.set_free(tree, keep, author, landed)
+        changesets.forget_others(tree, told["keep"], told["open"])
+        held = changesets.set_free(tree, told["keep"], told["author"], told["landed"])
         if not held:
             repository.remove_worktree(repository.common_folder(tree), tree)
     except RookError as error:

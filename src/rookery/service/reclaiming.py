@@ -1,8 +1,8 @@
 """Worktrees of workers that are over: whose is done with, before the worker itself is forgotten.
 
 A worktree is needed while its task may still come back to it: to be judged, to land, or to be done again. Once the task
-has landed, whoever did it, the worktrees of all who worked on it may go; what is in one and nowhere else is kept under a
-name of the repository first, until its worker is forgotten.
+has landed, whoever did it, the worktrees of all who worked on it may go; what is in one and nowhere else is kept under
+a name of the repository first, until its worker is forgotten.
 """
 
 from collections.abc import Sequence
@@ -49,9 +49,12 @@ def reclaim(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
     row = tx.one("worker", id=id)
     landings = _landings(tx, row) if row is not None else []
     if row is None or not _is_done_with(tx, row, landings):
-        return {"id": id, "root": "", "keep": "", "author": "", "heads": []}
+        return {"id": id, "root": "", "keep": "", "author": "", "landed": [], "open": []}
     if tx.run("reclaim_tree", id=id):
         tx.event("worker.reclaimed", names.SYSTEM, target=row["name"], ref=id, task=row["task"])
-    heads = [each["head"] for each in landings if each["state"] == Land.LANDED]
-    keep = landing.keep_under(tx.team, id)
-    return {"id": id, "root": row["root"], "keep": keep, "author": row["name"], "heads": heads}
+    landed = [each["head"] for each in landings if each["state"] == Land.LANDED]
+    made = tx.all("changes_of_worker", worker=id, limit=LOOK)
+    return {
+        "id": id, "root": row["root"], "keep": landing.keep_under(tx.team, id), "author": row["name"],
+        "landed": landed, "open": [each["head"] for each in made if not landed or each["task"] != row["task"]],
+    }  # fmt: skip

@@ -122,7 +122,9 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         loop.add_signal_handler(number, stop)  # workers go on, and are found again by the next daemon
     supervisor, tidier = keeping.supervisor(daemon), keeping.tidier(daemon)
     ends: list[asyncio.Task[None]] = []
-    loop.add_signal_handler(instance.WITH_WORKERS, lambda: ends.append(asyncio.create_task(_drain(supervisor, tidier, stop))))
+    loop.add_signal_handler(
+        instance.WITH_WORKERS, lambda: ends.append(asyncio.create_task(_drain(supervisor, tidier, stop)))
+    )
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
     chores = [

@@ -235,7 +235,8 @@ class WorkerReclaimed(TypedDict):
     root: str
     keep: str
     author: str
-    heads: Words
+    landed: Words
+    open: Words
 
 
 RESULTS: Mapping[str, Any] = {
