@@ -144,6 +144,7 @@ def test_several_recipients_on_either_side_of_the_flags(rook: Terminal):
     assert [r["name"] for r in sent["recipients"]] == ["implementer", "user"]
 
 
+@pytest.mark.slow
 def test_the_same_name_twice_is_refused_and_can_be_taken_over(tmp_path: Path):
     """Two shells, each a process that stays while its commands run."""
     environ = {

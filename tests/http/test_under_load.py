@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def test_one_of_many_claims_wins(door: Door):
     assert door.get(f"/v1/tasks/{id}").body["epoch"] == 1
 
 
+@pytest.mark.slow
 def test_what_was_answered_survives_the_daemons_death(tmp_path: Path):
     answered: list[str] = []
     with running(tmp_path, "--team", "t") as daemon:

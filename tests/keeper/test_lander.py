@@ -359,6 +359,7 @@ def test_a_batch_that_passes_is_checked_once(yards: Callable[..., Yard]) -> None
     assert verbs.made.count("land.checked") == 1
 
 
+@pytest.mark.slow
 def test_in_a_batch_a_conflict_with_another_is_judged_when_that_has_landed(yards: Callable[..., Yard]) -> None:
     yard = yards(land__batch=4)
     first = yard.change("ada", base__txt="ONE\ntwo\nthree\n")
@@ -398,6 +399,7 @@ def test_local_changes_elsewhere_are_in_nobodys_way(yards: Callable[..., Yard]) 
     assert (yard.root / "base.txt").read_text() == "the person is at it\n"
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_person_can_be_dropped(yards: Callable[..., Yard]) -> None:
     yard = yards()
     first = yard.change("ada", base__txt="ONE\n")
@@ -415,6 +417,7 @@ def test_what_waits_for_a_person_can_be_dropped(yards: Callable[..., Yard]) -> N
     assert (yard.root / "base.txt").read_text() == "the person is at it\n"
 
 
+@pytest.mark.slow
 def test_a_branch_that_moved_meanwhile_is_merged_with_anew(yards: Callable[..., Yard], tmp_path: Path) -> None:
     """While the check runs, a person commits."""
     flag = tmp_path / "moved"
@@ -469,6 +472,7 @@ def test_undo_takes_back_what_landed_and_nothing_else(yards: Callable[..., Yard]
     assert event["actor"] == "user"
 
 
+@pytest.mark.slow
 def test_what_can_not_be_taken_back_stays_and_whoever_asked_is_told(yards: Callable[..., Yard]) -> None:
     yard = yards()
     first = yard.change("ada", base__txt="ONE\ntwo\nthree\n")
@@ -483,6 +487,7 @@ def test_what_can_not_be_taken_back_stays_and_whoever_asked_is_told(yards: Calla
     assert any("could not be taken back" in subject for subject in yard.stage.subjects("user"))
 
 
+@pytest.mark.slow
 def test_what_was_taken_back_can_land_again(yards: Callable[..., Yard]) -> None:
     yard = yards(land__strategy="squash")
     change = yard.change("ada", a__txt="x\n")
@@ -661,6 +666,7 @@ def in_thread(work: Any) -> None:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_tree_that_is_broken_is_made_again(yards: Callable[..., Yard]) -> None:
     yard = yards(land__check=check("pass"))
     yard.change("ada", a__txt="x\n")
