@@ -240,8 +240,8 @@ class CrewRun:
 
 def run_of(pid: int) -> str:
     try:
-        values = dict(each.partition(b"=")[::2] for each in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
-        return values.get(b"ROOK_RUN", b"").decode()
+        named = (each.partition(b"=") for each in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+        return {name: value for name, _, value in named}.get(b"ROOK_RUN", b"").decode()
     except OSError:
         return ""
 
