@@ -111,7 +111,9 @@ def _doing(worker: Mapping[str, Any]) -> Text:
         return say(("reviews  ", "blue"), title)
     if worker["report"] == "asking":
         return say(("asks you ", "bold magenta"), title)
-    if not worker["task"] or worker["report"]:
+    if worker["report"]:
+        return say((f"{worker['report']:<9}", "green"), (title, "dim"))
+    if not worker["task"]:
         return Text("waits for a task", "dim")
     return say(("works on ", "cyan"), title)
 
