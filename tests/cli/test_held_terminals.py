@@ -16,6 +16,7 @@ from rookery import app
 from rookery.keeper.monitor import Monitor
 from rookery.runtime import ptys
 from tests.support.doors import environment, running
+from tests.support.families import few
 from tests.support.held import HeldServer, held
 from tests.support.panes import until
 
@@ -46,7 +47,7 @@ def ways(folder: Path, name: str) -> list[Any]:
         house.close()
 
 
-@pytest.mark.parametrize("daemon", [False, True], ids=["own-process", "fast-door"])
+@pytest.mark.parametrize("daemon", few([False, True], True), ids=["own-process", "fast-door"])
 def test_who_joins_in_a_held_terminal_is_reached_there(
     there: HeldServer, program: str, tmp_path: Path, daemon: bool
 ) -> None:

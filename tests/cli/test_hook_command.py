@@ -330,6 +330,7 @@ def test_a_daemon_that_hangs_is_not_waited_for(
     assert (done.stdout, done.returncode) == ("", code)
 
 
+@pytest.mark.slow
 def test_a_daemon_that_does_not_even_greet_is_done_without(tmp_path: Path):
     with doors.running(tmp_path / "daemon") as daemon:
         os.kill(daemon.process.pid, signal.SIGSTOP)
@@ -340,6 +341,7 @@ def test_a_daemon_that_does_not_even_greet_is_done_without(tmp_path: Path):
     assert (done.stdout, done.returncode) == ("", 0)
 
 
+@pytest.mark.slow
 def test_standard_input_that_never_ends_is_not_waited_for(alone: dict[str, str], tmp_path: Path):
     reader, writer = os.pipe()
     try:

@@ -154,6 +154,7 @@ def test_a_burst_is_one_wake_and_nothing_of_it_is_lost(scene: Scene):
     assert scene.hook("UserPromptSubmit", prompt="y") == ""
 
 
+@pytest.mark.slow
 def test_in_the_middle_of_a_turn_the_hooks_bring_it(scene: Scene):
     scene.begun()
     process = scene.waiter()
@@ -170,6 +171,7 @@ def test_in_the_middle_of_a_turn_the_hooks_bring_it(scene: Scene):
     assert channels(scene, id) == ["hook:after"]
 
 
+@pytest.mark.slow
 def test_a_newer_one_takes_the_place_and_only_that_one_wakes(scene: Scene):
     scene.begun()
     first = scene.waiter()
@@ -179,6 +181,7 @@ def test_a_newer_one_takes_the_place_and_only_that_one_wakes(scene: Scene):
     assert said(second)[0] == 2
 
 
+@pytest.mark.slow
 def test_it_leaves_when_the_session_is_another_s(scene: Scene):
     scene.begun()
     process = scene.waiter()
@@ -186,6 +189,7 @@ def test_it_leaves_when_the_session_is_another_s(scene: Scene):
     assert said(process) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_it_follows_a_rename(scene: Scene):
     scene.begun()
     process = scene.waiter()
@@ -204,6 +208,7 @@ def test_ended_from_outside_it_leaves_nothing_behind(scene: Scene):
     assert not any(f".{process.pid}." in name for name in scene.bells())
 
 
+@pytest.mark.slow
 def test_it_may_come_before_the_hook_that_begins_the_session(scene: Scene):
     process = scene.waiter(seen=False)
     scene.until(lambda: any(f".{process.pid}." in name for name in scene.bells()))

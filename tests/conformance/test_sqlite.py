@@ -148,6 +148,7 @@ def test_a_migration_that_fails_leaves_the_old_schema(path: str, next_program: P
     assert (version(path), ledger.schema(path)) == before
 
 
+@pytest.mark.slow
 def test_processes_that_migrate_at_once_do_it_once(path: str) -> None:
     """An empty file is the oldest schema there is."""
     Path(path).touch()

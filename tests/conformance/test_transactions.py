@@ -311,6 +311,7 @@ def test_the_checks_of_a_healthy_store_are_all_well(store_factory: Factory) -> N
 # --- backup -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_backup_is_consistent_while_others_write(store_factory: Factory) -> None:
     """Every event up to some moment not before the backup began, none after it, and the counter agrees."""
     store = store_factory()

@@ -124,6 +124,7 @@ def test_h23_control_the_file_finds_two_at_once(home: str, team: Team, folder: P
         be_alone(home, folder, SHARED, 300, 0, guards.lawless, deed="be_alone")
 
 
+@pytest.mark.slow
 def test_slots_are_never_given_out_more_often_than_they_are_there(home: str, team: Team, folder: Path) -> None:
     team.call("slot.set", name="build", capacity=2)
     started = [

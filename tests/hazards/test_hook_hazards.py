@@ -15,6 +15,7 @@ from rookery.front.cli.call import Call, Reply
 from rookery.front.cli.router import run
 from tests.shell.corpus import CASES
 from tests.support import fastdoor
+from tests.support.families import few
 from tests.support.spellings import SPELLINGS, make_tree
 
 Asked = Callable[..., str]
@@ -64,7 +65,7 @@ def nobody(call: Call) -> Reply:
     return run(call._replace(peer=0))
 
 
-@pytest.fixture(params=["own process", "resident"])
+@pytest.fixture(params=few(["own process", "resident"], "own process"))
 def shop(tmp_path: Path, request: pytest.FixtureRequest) -> Generator[Workshop]:
     made = Workshop(tmp_path, request.param == "resident")
     if request.param == "resident":

@@ -18,6 +18,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_h1_half_a_file_is_never_read(work: Path) -> None:
     """A writer pauses in the middle of each of many files, a daemon watches: every message is whole."""
     msgs = work / ".rook" / "msgs"

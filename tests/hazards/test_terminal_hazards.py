@@ -32,7 +32,7 @@ def tmux() -> Generator[Server]:
         yield started
 
 
-@pytest.fixture(params=[IN_TMUX, pytest.param(held, id="pty")])
+@pytest.fixture(params=[IN_TMUX, pytest.param(held, id="pty", marks=pytest.mark.slow)])
 def terminals(request: pytest.FixtureRequest) -> Generator[Server | HeldServer]:
     with request.param() as started:
         yield started

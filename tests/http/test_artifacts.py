@@ -36,6 +36,7 @@ def test_h29_no_file_is_made_outside(door: Door, daemon: Running, name: str):
     assert outside() == before
 
 
+@pytest.mark.slow
 def test_the_place_of_a_workspace_root(tmp_path: Path):
     with running(tmp_path, "--team", "crew", "--workspace-root", str(tmp_path / "teams")) as started:
         made = started.door.post("/v1/call/artifacts.add", name="fix.patch", content="d", kind="patch", agentId="ada")

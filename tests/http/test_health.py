@@ -66,6 +66,7 @@ def test_a_daemon_that_runs_and_one_that_does_not(home: tuple[Path, Running]) ->
     assert (told.verdict, told.body["daemons"]) == ((0, "healthy"), []), "nothing has to run"
 
 
+@pytest.mark.slow
 def test_a_missing_log_and_errors_in_one(home: tuple[Path, Running]) -> None:
     folder, _ = home
     until(lambda: log_of(folder).exists())
@@ -131,6 +132,7 @@ def test_a_daemon_elsewhere_that_is_not_there(tmp_path: Path) -> None:
     assert not (tmp_path / "rook").exists(), "nothing is looked for here"
 
 
+@pytest.mark.slow
 def test_the_watcher_of_a_daemon_finds_a_death_by_itself(home: tuple[Path, Running]) -> None:
     folder, daemon = home
     program = subprocess.Popen(

@@ -122,6 +122,7 @@ def test_a_taken_port_is_said(tmp_path: Path):
     assert rook(tmp_path, "up", "--port", "many").returncode == 2
 
 
+@pytest.mark.slow
 def test_those_who_wait_are_answered_when_it_ends(tmp_path: Path):
     import threading
 

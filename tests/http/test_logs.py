@@ -44,6 +44,7 @@ def test_no_token_is_ever_in_the_log(tmp_path: Path):
             assert line in written, written
 
 
+@pytest.mark.slow
 def test_requests_are_not_logged_unless_asked_for(tmp_path: Path):
     with running(tmp_path, token=TOKEN) as daemon:
         daemon.door.get("/v1/tasks")

@@ -17,6 +17,7 @@ from rookery.runtime import merging, process
 from tests.support import ledger
 from tests.support.crew_rows import Worker, history, landings
 from tests.support.fakes import BOOT, HOST, FakeListener
+from tests.support.families import few
 from tests.support.panes import until
 from tests.support.stage import Stage
 from tests.unit.gitrepo import git, repository
@@ -152,7 +153,7 @@ def test_what_is_done_lands_on_the_branch_and_in_the_persons_own_copy(yards: Cal
     assert history(yard.root)[0] == f"Land {change}: Task of ada"
 
 
-@pytest.mark.parametrize("strategy", ["merge", "rebase", "squash"])
+@pytest.mark.parametrize("strategy", few(["merge", "rebase", "squash"], "rebase"))
 def test_three_changes_land_in_order_by_every_strategy(yards: Callable[..., Yard], strategy: str) -> None:
     yard = yards(land__strategy=strategy)
     before = yard.tip()
@@ -335,7 +336,7 @@ def test_after_the_last_attempt_its_owner_is_asked(yards: Callable[..., Yard]) -
 # --- several at once --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("guilty", [1, *(pytest.param(place, marks=pytest.mark.slow) for place in (0, 2, 3))])
+@pytest.mark.parametrize("guilty", few(range(4), 1))
 def test_of_a_batch_only_the_guilty_one_fails(yards: Callable[..., Yard], guilty: int) -> None:
     yard = yards(land__batch=4, land__check=check("import os; raise SystemExit(os.path.exists('bad.txt'))"))
     names = ["ada", "bob", "cy", "dan"]
@@ -358,6 +359,7 @@ def test_a_batch_that_passes_is_checked_once(yards: Callable[..., Yard]) -> None
     assert verbs.made.count("land.checked") == 1
 
 
+@pytest.mark.slow
 def test_in_a_batch_a_conflict_with_another_is_judged_when_that_has_landed(yards: Callable[..., Yard]) -> None:
     yard = yards(land__batch=4)
     first = yard.change("ada", base__txt="ONE\ntwo\nthree\n")
@@ -397,6 +399,7 @@ def test_local_changes_elsewhere_are_in_nobodys_way(yards: Callable[..., Yard]) 
     assert (yard.root / "base.txt").read_text() == "the person is at it\n"
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_person_can_be_dropped(yards: Callable[..., Yard]) -> None:
     yard = yards()
     first = yard.change("ada", base__txt="ONE\n")
@@ -414,6 +417,7 @@ def test_what_waits_for_a_person_can_be_dropped(yards: Callable[..., Yard]) -> N
     assert (yard.root / "base.txt").read_text() == "the person is at it\n"
 
 
+@pytest.mark.slow
 def test_a_branch_that_moved_meanwhile_is_merged_with_anew(yards: Callable[..., Yard], tmp_path: Path) -> None:
     """While the check runs, a person commits."""
     flag = tmp_path / "moved"
@@ -453,9 +457,7 @@ def test_a_branch_that_moved_meanwhile_is_merged_with_anew(yards: Callable[..., 
 # --- taking back ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "strategy", ["merge", *(pytest.param(each, marks=pytest.mark.slow) for each in ("rebase", "squash"))]
-)
+@pytest.mark.parametrize("strategy", few(["merge", "rebase", "squash"], "merge"))
 def test_undo_takes_back_what_landed_and_nothing_else(yards: Callable[..., Yard], strategy: str) -> None:
     yard = yards(land__strategy=strategy, land__batch=3)
     made = [yard.change(name, **{f"{name}__txt": "x\n"}) for name in ("ada", "bob", "cy")]
@@ -470,6 +472,7 @@ def test_undo_takes_back_what_landed_and_nothing_else(yards: Callable[..., Yard]
     assert event["actor"] == "user"
 
 
+@pytest.mark.slow
 def test_what_can_not_be_taken_back_stays_and_whoever_asked_is_told(yards: Callable[..., Yard]) -> None:
     yard = yards()
     first = yard.change("ada", base__txt="ONE\ntwo\nthree\n")
@@ -484,6 +487,7 @@ def test_what_can_not_be_taken_back_stays_and_whoever_asked_is_told(yards: Calla
     assert any("could not be taken back" in subject for subject in yard.stage.subjects("user"))
 
 
+@pytest.mark.slow
 def test_what_was_taken_back_can_land_again(yards: Callable[..., Yard]) -> None:
     yard = yards(land__strategy="squash")
     change = yard.change("ada", a__txt="x\n")
@@ -522,7 +526,7 @@ def killed_at(yard: Yard, point: str, time: int = 1) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", few(POINTS, "land_written", "land_moved"))
 def test_after_a_crash_at_any_point_each_change_lands_once(yards: Callable[..., Yard], point: str, batch: int) -> None:
     yard = yards(land__check=check("pass"), land__batch=batch)
     made = [yard.change(name, **{f"{name}__txt": "x\n"}) for name in ("ada", "bob", "cy")]
@@ -535,7 +539,7 @@ def test_after_a_crash_at_any_point_each_change_lands_once(yards: Callable[..., 
     assert len(yard.stage.events("land.landed")) == 3
 
 
-@pytest.mark.parametrize("point", ["land_taken", "land_written", "land_moved", "land_told"])
+@pytest.mark.parametrize("point", few(["land_taken", "land_written", "land_moved", "land_told"], "land_moved"))
 def test_after_a_crash_while_taking_back_it_is_taken_back_once(yards: Callable[..., Yard], point: str) -> None:
     yard = yards()
     change = yard.change("ada", a__txt="x\n")
@@ -605,7 +609,7 @@ def test_control_a_lander_that_only_compares_the_tip_lands_it_twice(
     assert landed_and_reverted_by_hand(yard) == 2
 
 
-@pytest.mark.parametrize("point", ["land_taken", "land_checked", "land_written", "land_moved"])
+@pytest.mark.parametrize("point", few(["land_taken", "land_checked", "land_written", "land_moved"], "land_written"))
 def test_of_two_landers_one_has_the_branch(yards: Callable[..., Yard], point: str) -> None:
     """The other one is given nothing while the first lives; once that stalls and its lease is over, it goes on, and
     the first finds that nothing is its own any more."""
@@ -662,6 +666,7 @@ def in_thread(work: Any) -> None:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_tree_that_is_broken_is_made_again(yards: Callable[..., Yard]) -> None:
     yard = yards(land__check=check("pass"))
     yard.change("ada", a__txt="x\n")

@@ -110,7 +110,7 @@ def test_one_that_hangs_is_ended_with_all_it_started(tmp_path: Path):
     os.mkfifo(tmp_path / "fifo")
     program.ends(hangs=True)
     outcome = asyncio.run(queued(program.address, "text", 1.0))
-    assert outcome == Outcome(False, Reason.INJECTION_FAILED, "it took too long")
+    assert outcome == Outcome(False, Reason.INJECTION_FAILED, f"{sys.executable}: took too long")
 
 
 def test_one_that_is_not_there_and_one_that_has_no_queue(tmp_path: Path):

@@ -12,7 +12,11 @@ from rookery.store import faults
 from tests.support.panes import until
 from tests.support.supervised import Site, site
 
-BACKENDS = ("headless", pytest.param("tmux", marks=pytest.mark.tmux), pytest.param("pty", marks=pytest.mark.slow))
+BACKENDS = (
+    "headless",
+    pytest.param("tmux", marks=[pytest.mark.tmux, pytest.mark.slow]),
+    pytest.param("pty", marks=pytest.mark.slow),
+)
 POINTS = [point for point in faults.BEYOND if point.startswith("worker_")]
 STARTING = ("worker_begun", "worker_prepared", "worker_launched", "worker_told")
 
@@ -108,6 +112,7 @@ def test_a_restarted_daemon_finds_its_workers_as_they_are(here: Site) -> None:
         here.nothing_runs()
 
 
+@pytest.mark.slow
 def test_children_of_a_worker_end_with_it_wherever_they_went(here: Site) -> None:
     """One in a session of its own, and one that nothing says whose it is but the session it stands in."""
     bare = """env -i sh -c 'echo $$ >"$1"; exec sleep 1001' sh "{folder}/bare" &"""

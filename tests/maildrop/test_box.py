@@ -16,6 +16,7 @@ from rookery.front.maildrop.box import Box
 from rookery.runtime import dropbox
 from tests.support import drops
 from tests.support.drops import Clock, letter, looked, lying, names, put, terms
+from tests.support.families import few
 from tests.support.procs import child
 from tests.support.stage import Stage
 
@@ -172,7 +173,9 @@ def test_two_that_look_at_once_make_one_message(drop: Drop) -> None:
     assert names(drop.folder / "rejected") == ["bad.md", "bad.md.reason.txt"]
 
 
-@pytest.mark.parametrize("point", ["after_lock", "before_commit", "after_commit", "before_ring", "before the move"])
+@pytest.mark.parametrize(
+    "point", few(["after_lock", "before_commit", "after_commit", "before_ring", "before the move"], "before the move")
+)
 def test_killed_anywhere_it_is_one_message(tmp_path: Path, point: str) -> None:
     """Also between commit and move, with and without an id of its own."""
     import rookery

@@ -41,6 +41,7 @@ def test_many_files_at_once(work: Path, count: int) -> None:
         assert lying(msgs) == names(msgs / "rejected") == []
 
 
+@pytest.mark.slow
 def test_folders_of_the_settings_and_tx_addresses(work: Path) -> None:
     """TX's own folder, named in the repository's settings; `core`, `mesh/agent` and `mesh-id-agent`."""
     (work / "rookery.toml").write_text('team = "crew"\nmaildrop.folders = [".ai/tx/msgs"]\n')
@@ -80,6 +81,7 @@ def test_the_command_and_the_daemon_beside_each_other(work: Path) -> None:
         assert len(inbox(started)) == 100
 
 
+@pytest.mark.slow
 def test_the_command_alone(work: Path) -> None:
     """Without a daemon; rejected files are told by the exit code."""
     msgs = work / ".rook" / "msgs"
@@ -100,6 +102,7 @@ def test_the_command_alone(work: Path) -> None:
     assert "bad.md: rejected. No agent named nobody" in done.stdout
 
 
+@pytest.mark.slow
 def test_following_without_a_daemon(work: Path) -> None:
     msgs = work / ".rook" / "msgs"
     environ = doors.environment(work, ROOK_TEAM=TEAM)

@@ -179,6 +179,7 @@ def check_bug(tmp_path: Path, bug: str, count: int) -> None:
     assert any(found), "the seeded bug was not found"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "bug", ["a claim without its fence", pytest.param("a renewal without its epoch", marks=pytest.mark.slow)]

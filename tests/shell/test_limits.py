@@ -9,6 +9,7 @@ import pytest
 from rookery.core.shell import Reading, reading, walk
 from rookery.runtime.shell import MARKS_LIMIT, PARSED_LIMIT, TEXT_LIMIT, writes
 from tests.shell.corpus import CWD, paths
+from tests.support.families import few
 from tests.support.procs import environment
 
 MEGABYTE = 1 << 20
@@ -26,7 +27,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("piece", few(PIECES, "(", "$(", '"', "<<E\n", "\n", "touch $x;", "a{1..9}", "é"))
 @pytest.mark.parametrize("size", [MARKS_LIMIT - 10, MEGABYTE])
 def test_repeated_pieces_end(piece: str, size: int) -> None:
     command = (piece * size)[:size]

@@ -45,11 +45,15 @@ def locked(path: str) -> Generator[None]:
 
 def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
     with closing(look(path)) as connection:
-        tables = rows(
-            connection,
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'messages_fts%' ORDER BY name",
-        )
-        return {name: rows(connection, f'SELECT * FROM "{name}" ORDER BY 1, 2') for (name,) in tables}
+        return everything_in(connection)
+
+
+def everything_in(connection: apsw.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    tables = rows(
+        connection,
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'messages_fts%' ORDER BY name",
+    )
+    return {name: rows(connection, f'SELECT * FROM "{name}" ORDER BY 1, 2') for (name,) in tables}
 
 
 def schema(path: str) -> list[tuple[Any, ...]]:
@@ -117,9 +121,13 @@ WHOLE = {
 
 def faults(path: str, *, sent: Iterable[str] = (), acked: Iterable[str] = ()) -> list[str]:
     """Everything that is wrong: what was acknowledged and is gone, what is there by half. Empty when all is well."""
-    found: list[str] = []
     with closing(look(path)) as connection:
-        rows(connection, "BEGIN")  # one snapshot: others may be writing
+        return faults_in(connection, sent=sent, acked=acked)
+
+
+def faults_in(connection: apsw.Connection, *, sent: Iterable[str] = (), acked: Iterable[str] = ()) -> list[str]:
+    found: list[str] = []
+    with connection:  # one snapshot: others may be writing
         for problem, query in WHOLE.items():
             found += [f"{problem}: {row}" for row in rows(connection, query)[:5]]
         there = {row[0] for row in rows(connection, "SELECT id FROM messages")}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from rookery import config
@@ -54,6 +55,7 @@ class Stage:
         self.client = LocalClient(self.store, self.bell, self, team)
         self._pids = 1000
         self._joined: dict[str, tuple[int, str]] = {}
+        self._eye: apsw.Connection | None = None  # what looks at the ledger from outside is kept: opening costs most
 
     @property
     def shelf(self) -> Shelf:
@@ -128,7 +130,16 @@ class Stage:
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         """Everything the ledger holds but the full-text shadow tables."""
-        return ledger.everything(self.store.location)
+        return ledger.everything_in(self._look())
+
+    def faults(self) -> list[str]:
+        return ledger.faults_in(self._look())
+
+    def _look(self) -> apsw.Connection:
+        self._eye = self._eye or ledger.look(self.store.location)
+        return self._eye
 
     def close(self) -> None:
+        if self._eye is not None:
+            self._eye.close()
         self.store.close()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.support import ledger
 from tests.support.described import Described
 from tests.support.stage import Build, Stage
 
@@ -23,5 +22,5 @@ def build(tmp_path: Path) -> Generator[Build]:
 
     yield make
     for stage in made:
-        assert ledger.faults(stage.store.location) == []
+        assert stage.faults() == []
         stage.close()

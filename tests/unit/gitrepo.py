@@ -1,7 +1,11 @@
 """Real git repositories for tests, made in an environment that no setting of the machine reaches."""
 
+import atexit
 import os
+import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 
@@ -22,8 +26,17 @@ def git(*words: str, cwd: Path) -> str:
 
 
 def repository(path: Path) -> Path:
-    """A repository with one commit on `main`."""
-    path.mkdir(parents=True)
+    """A repository with one commit on `main`: made once in a process, copied for every other."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(_made(), path, symlinks=True)
+    return path
+
+
+@cache
+def _made() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="rook-repository-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name)
     git("init", "-q", "-b", "main", cwd=path)
     git("commit", "-q", "--allow-empty", "-m", "first", cwd=path)
     return path

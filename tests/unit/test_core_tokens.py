@@ -1,5 +1,7 @@
 """What a token looks like, when it is over, and what the table of verbs lets it do."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,16 +63,11 @@ def test_when_a_token_is_over(revoked: int | None, expires: int | None, code: st
 # -- the table of verbs ------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=TABLE, ids=lambda verb: verb.name)
-def verb(request: pytest.FixtureRequest) -> Verb:
-    return request.param
-
-
 def refusal(grant: Grant, verb: Verb):
     return tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
 
 
-def test_every_verb_is_classified(verb: Verb):
+def every_verb_is_classified(verb: Verb):
     assert isinstance(verb.writes, bool)
     assert verb.who in ("anyone", "agent", "leader", "person")
     known = {p.name: p.type for p in parameters(verb.load())}
@@ -78,7 +75,7 @@ def test_every_verb_is_classified(verb: Verb):
     assert not (verb.secret and "key" in known), "what is remembered under a key is stored"
 
 
-def test_a_reader_calls_what_only_reads(verb: Verb):
+def a_reader_calls_what_only_reads(verb: Verb):
     refused = refusal(EYES, verb)
     if verb.writes:
         assert refused is not None
@@ -87,11 +84,25 @@ def test_a_reader_calls_what_only_reads(verb: Verb):
         assert (refused is None) == (verb.by_token and verb.who in ("anyone", "agent"))
 
 
-def test_an_agents_token_is_refused_what_no_token_may(verb: Verb):
+def an_agents_token_is_refused_what_no_token_may(verb: Verb):
     refused = refusal(ADA, verb)
     assert (refused is None) == verb.by_token
     if refused:
         assert (refused.code, refused.http_status, bool(refused.hint)) == ("NOT_YOURS", 403, True)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [every_verb_is_classified, a_reader_calls_what_only_reads, an_agents_token_is_refused_what_no_token_may],
+    ids=lambda rule: rule.__name__,
+)
+def test_of_every_verb(rule: Callable[[Verb], None]):
+    for verb in TABLE:
+        try:
+            rule(verb)
+        except Exception as error:
+            error.add_note(f"of the verb {verb.name}")
+            raise
 
 
 LED = ["kind.add", "kind.drop", "land.retry", "land.undo", "land.drop", "token.new", "token.list", "token.revoke"]

@@ -148,6 +148,7 @@ def test_while_nothing_changes_nothing_is_written(stage: Stage, watch: Watch, pr
     assert (watch.verbs.reports, stage.rows()) == before
 
 
+@pytest.mark.slow
 def test_work_below_a_process_is_its_own_and_no_silence(stage: Stage, watch: Watch) -> None:
     """A tool that runs for long: nothing is heard of the agent, and it is at work."""
     busy = Program(PARENT)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core.screen import Gate, Rules
-from rookery.keeper.typing import ENTERS, NOTHING, Outcome
+from rookery.keeper.typing import ENTERS, Outcome
 from tests.support.fake_terminal import CLAUDE, FakeTerminal, put
 
 TEXT = "Mail from wren: hold the harbour."
@@ -129,8 +129,8 @@ def test_the_text_is_asked_for_last_and_once() -> None:
 
 def test_nothing_is_typed_if_nothing_waits_any_more() -> None:
     terminal = FakeTerminal()
-    assert typed(terminal, "") == Outcome(False, NOTHING)
-    assert typed(terminal, "\x1b[31m\r\n") == Outcome(False, NOTHING)
+    assert typed(terminal, "") == Outcome(False, nothing=True)
+    assert typed(terminal, "\x1b[31m\r\n") == Outcome(False, nothing=True)
     assert terminal.submitted == []
 
 

@@ -133,6 +133,7 @@ def test_a_home_where_nothing_may_be_written(ground: Path) -> None:
     assert "ROOK_HOME" in told["hint"]
 
 
+@pytest.mark.slow
 def test_a_home_that_became_read_only(ground: Path) -> None:
     uid = unprivileged(ground)
     home = ground / "home"

@@ -12,6 +12,7 @@ import pytest
 
 from rookery.hosts import setup
 from rookery.runtime import installed
+from tests.support.families import few
 from tests.support.panes import until
 
 pytestmark = pytest.mark.node
@@ -177,7 +178,7 @@ def test_pi_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path) -> No
     assert asked[0]["given"]["transcript"] == "/t.jsonl"
 
 
-@pytest.mark.parametrize("host", list(SCRIPTS))
+@pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 def test_nothing_to_say_changes_nothing(tmp_path: Path, host: str) -> None:
     told = Stage(tmp_path, host).play()
     if host == "pi":
@@ -213,7 +214,7 @@ def test_without_an_answer_it_is_open_or_closed_as_set(tmp_path: Path, host: str
         assert all("--closed" not in each["words"] for each in stage.asked() if each["words"][2] != "before")
 
 
-@pytest.mark.parametrize("host", list(SCRIPTS))
+@pytest.mark.parametrize("host", few(SCRIPTS, "pi"))
 def test_without_a_rook_it_is_open_or_closed_as_set(tmp_path: Path, host: str) -> None:
     for closed in (False, True):
         (folder := tmp_path / str(closed)).mkdir()
@@ -248,7 +249,7 @@ def test_what_a_waiting_process_ends_with_begins_a_turn(tmp_path: Path, host: st
     assert asked["given"]["session"] == ("s1" if host == "pi" else "ses_1")
 
 
-@pytest.mark.parametrize("host", list(RESTS))
+@pytest.mark.parametrize("host", few(RESTS, "pi"))
 @pytest.mark.parametrize("done", ["await seen(); console.log(1)", "await seen(); await busy(); console.log(1)"])
 def test_it_does_not_outlive_the_rest_or_the_program_and_keeps_neither_waiting(
     tmp_path: Path, host: str, done: str

@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 import typing
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -179,30 +180,25 @@ def test_the_verbs_that_only_read() -> None:
     assert [verb.name for verb in TABLE if not verb.writes] == READS
 
 
-@pytest.fixture(params=TABLE, ids=lambda verb: verb.name)
-def verb(request: pytest.FixtureRequest) -> Verb:
-    return request.param
-
-
-def test_the_place_of_a_verb_loads(verb: Verb) -> None:
+def the_place_of_a_verb_loads(verb: Verb) -> None:
     function = verb.load()
     assert inspect.isfunction(function)
     assert verb.place == f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
 
 
-def test_a_verb_says_what_it_does(verb: Verb) -> None:
+def a_verb_says_what_it_does(verb: Verb) -> None:
     assert 10 < len(verb.help) < 100
     assert verb.help[0].isupper()
     assert not verb.help.endswith(".")
     assert verb.who in ("anyone", "agent", "leader", "person")
 
 
-def test_a_verb_takes_its_transaction_first(verb: Verb) -> None:
+def a_verb_takes_its_transaction_first(verb: Verb) -> None:
     first, *_ = inspect.signature(verb.load()).parameters
     assert first == "tx"
 
 
-def test_every_argument_is_explained(verb: Verb) -> None:
+def every_argument_is_explained(verb: Verb) -> None:
     hints = typing.get_type_hints(verb.load(), include_extras=True)
     for name in list(inspect.signature(verb.load()).parameters)[1:]:
         assert hasattr(hints[name], "__metadata__"), f"{verb.name}: {name} has no Arg"
@@ -212,7 +208,7 @@ def test_every_argument_is_explained(verb: Verb) -> None:
         assert not arg.help.endswith(".")
 
 
-def test_the_signature_is_read_as_python_reads_it(verb: Verb) -> None:
+def the_signature_is_read_as_python_reads_it(verb: Verb) -> None:
     """`parameters` reads it by hand; `inspect` is the authority."""
     function = verb.load()
     _tx, *told = inspect.signature(function).parameters.values()
@@ -223,7 +219,7 @@ def test_the_signature_is_read_as_python_reads_it(verb: Verb) -> None:
         assert mine.default == (None if mine.required else theirs.default)
 
 
-def test_defaults_fit_their_own_types(verb: Verb) -> None:
+def defaults_fit_their_own_types(verb: Verb) -> None:
     function = verb.load()
     given = {p.name: p.default for p in parameters(function) if not p.required}
     needed: dict[str, Any] = {p.name: _example(p.type) for p in parameters(function) if p.required}
@@ -234,16 +230,34 @@ def _example(kind: Any) -> Any:
     return {str: "x", int: 1, bool: True}.get(kind, [] if typing.get_origin(kind) is list else {})
 
 
-def test_no_two_arguments_of_a_verb_share_a_flag(verb: Verb) -> None:
+def no_two_arguments_of_a_verb_share_a_flag(verb: Verb) -> None:
     flags = [p.arg.flag for p in parameters(verb.load()) if p.arg.flag]
     flags += [f"--{p.name.replace('_', '-')}" for p in parameters(verb.load())]
     assert len(flags) == len(set(flags))
 
 
-def test_choices_hold_the_default(verb: Verb) -> None:
+def choices_hold_the_default(verb: Verb) -> None:
     for p in parameters(verb.load()):
         if p.arg.choices and p.default:
             assert p.default in p.arg.choices
+
+
+RULES = (
+    the_place_of_a_verb_loads, a_verb_says_what_it_does, a_verb_takes_its_transaction_first,
+    every_argument_is_explained, the_signature_is_read_as_python_reads_it, defaults_fit_their_own_types,
+    no_two_arguments_of_a_verb_share_a_flag, choices_hold_the_default,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_of_every_verb(rule: Callable[[Verb], None]) -> None:
+    """One test a rule: of two hundred verbs each, they would be most of all tests there are."""
+    for verb in TABLE:
+        try:
+            rule(verb)
+        except Exception as error:
+            error.add_note(f"of the verb {verb.name}")
+            raise
 
 
 # --- calls through the table ------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import pytest
 from rookery.core.errors import BadInput, UnknownName
 from rookery.runtime import ptys
 from rookery.runtime.vt.screen import Emulator
+from tests.support.families import few
 from tests.support.held import HeldServer, held
 from tests.support.inside import environment
 from tests.support.panes import until
@@ -119,6 +120,7 @@ def test_a_person_sees_what_was_there_and_types_and_leaves(shown: tuple[HeldServ
     assert ptys.is_there(there.address(pane)), "the program goes on"
 
 
+@pytest.mark.slow
 def test_its_size_is_that_of_the_persons_terminal(there: HeldServer) -> None:
     look = 'while :; do now=$(stty size); [ "$now" = "$was" ] || echo "size $now"; was=$now; sleep 0.02; done'
     pane = there.start(["sh", "-c", look])
@@ -135,7 +137,7 @@ def test_its_size_is_that_of_the_persons_terminal(there: HeldServer) -> None:
         person.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGHUP, signal.SIGINT], signal.SIGTERM))
 def test_a_signal_gives_the_terminal_back_too(shown: tuple[HeldServer, str, Person], number: int) -> None:
     there, pane, person = shown
     person.sees("red here")
@@ -144,6 +146,7 @@ def test_a_signal_gives_the_terminal_back_too(shown: tuple[HeldServer, str, Pers
     assert ptys.is_there(there.address(pane))
 
 
+@pytest.mark.slow
 def test_control_a_viewer_that_is_killed_leaves_its_terminal_raw(shown: tuple[HeldServer, str, Person]) -> None:
     """Nothing can be done about SIGKILL; this shows that the check above can fail."""
     _, _, person = shown
@@ -160,6 +163,7 @@ def test_it_ends_with_the_program(shown: tuple[HeldServer, str, Person]) -> None
     assert person.ends() == "ended"
 
 
+@pytest.mark.slow
 def test_it_ends_with_the_holder(shown: tuple[HeldServer, str, Person]) -> None:
     there, pane, person = shown
     person.sees("red here")
@@ -169,6 +173,7 @@ def test_it_ends_with_the_holder(shown: tuple[HeldServer, str, Person]) -> None:
         os.unlink(there.address(pane)["socket"])
 
 
+@pytest.mark.slow
 def test_two_people_see_the_same_and_either_may_leave(shown: tuple[HeldServer, str, Person]) -> None:
     there, pane, first = shown
     second = Person(there.address(pane))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rookery.runtime.vt import paint
 from rookery.runtime.vt.screen import HISTORY, MARKS, Emulator
 from rookery.runtime.vt.sift import SEQUENCE_LIMIT, STRING_LIMIT
+from tests.support.families import few
 from tests.support.reference import Reference
 
 WIDTH, HEIGHT = 20, 8
@@ -200,26 +201,28 @@ def test_what_draws_is_passed_on_as_it_came() -> None:
     assert Emulator(WIDTH, HEIGHT).feed(data.encode()) == (data, "")
 
 
-def test_floods_of_every_kind_leave_little_behind() -> None:
-    """What pyte keeps of some of them grows without end: marks in a cell, saved cursors, strings, numbers."""
+# What pyte keeps of some of them grows without end: marks in a cell, saved cursors, strings, numbers.
+FLOODS = {
+    "marks": "e" + "\u0301" * 20_000, "saved": "\x1b7" * 20_000, "string": "\x1b]0;" + "x" * 200_000,
+    "numbers": "\x1b[" + "1;" * 100_000, "large": "\x1b[999999999999999999999L" * 2_000, "lines": "y\r\n" * 20_000,
+    "styles": "".join(f"\x1b[38;2;{n % 256};{n // 256};0mx" for n in range(20_000)), "asks": "\x1b[6n" * 20_000,
+    "screens": "\x1b[?1049h\x1b[?1049l" * 5_000, "wide": "".join(map(chr, range(0x4E00, 0x9000))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", few(FLOODS, "marks", "saved", "string"))
+def test_floods_of_every_kind_leave_little_behind(name: str) -> None:
     import tracemalloc
 
-    floods = {
-        "marks": "e" + "\u0301" * 20_000, "saved": "\x1b7" * 20_000, "string": "\x1b]0;" + "x" * 200_000,
-        "numbers": "\x1b[" + "1;" * 100_000, "large": "\x1b[999999999999999999999L" * 2_000, "lines": "y\r\n" * 20_000,
-        "styles": "".join(f"\x1b[38;2;{n % 256};{n // 256};0mx" for n in range(20_000)), "asks": "\x1b[6n" * 20_000,
-        "screens": "\x1b[?1049h\x1b[?1049l" * 5_000, "wide": "".join(map(chr, range(0x4E00, 0x9000))),
-    }  # fmt: skip
-    for name, flood in floods.items():
-        screen = Emulator(80, 24)
-        data = flood.encode()
-        tracemalloc.start()
-        for at in range(0, len(data), 4096):
-            _, answer = screen.feed(data[at : at + 4096])
-            assert len(answer) < 2_000, name
-        left, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert left < 2_000_000, name
+    screen = Emulator(80, 24)
+    data = FLOODS[name].encode()
+    tracemalloc.start()
+    for at in range(0, len(data), 4096):
+        _, answer = screen.feed(data[at : at + 4096])
+        assert len(answer) < 2_000
+    left, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert left < 2_000_000
 
 
 def test_a_sequence_that_is_too_long_is_left_out_to_its_end() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from rookery.core import errors
 from tests.support.chores import TTL, add, best, claim, finish, show, status, stop
+from tests.support.described import Described
 from tests.support.stage import Stage
 
 TASKS: list[dict[str, Any]] = [
@@ -22,7 +23,7 @@ TASKS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Generator[Stage]:
-    stage = Stage(tmp_path / "ledger.db", leader="lea")
+    stage = Described(tmp_path / "ledger.db", leader="lea")
     stage.join_all("ada", "bob", "cat")
     yield stage
     stage.close()

@@ -8,12 +8,13 @@ import pytest
 
 from rookery.core import errors
 from tests.support.chores import TTL, add, best, claim, done, finish, items, reserved, show, status, stop
+from tests.support.described import Described
 from tests.support.stage import MINUTE, Stage
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Generator[Stage]:
-    stage = Stage(tmp_path / "ledger.db", leader="lea")
+    stage = Described(tmp_path / "ledger.db", leader="lea")
     stage.join_all("ada", "bob", "cat", "lea")
     yield stage
     stage.close()

@@ -13,12 +13,13 @@ from rookery.service.tx import Tx
 from rookery.store.port import Transaction
 from rookery.store.sqlite import SqliteTransaction
 from tests.support.chores import TTL, add, best, claim, done, finish, items, reserved, show, status, stop
+from tests.support.described import Described
 from tests.support.stage import HOUR, MINUTE, SECOND, Stage
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Generator[Stage]:
-    stage = Stage(tmp_path / "ledger.db", leader="lea")
+    stage = Described(tmp_path / "ledger.db", leader="lea")
     stage.join_all("ada", "bob")
     yield stage
     stage.close()
@@ -545,7 +546,7 @@ def test_the_fifth_attempt_that_fails_blocks_it(stage: Stage) -> None:
 
 
 def test_how_many_attempts_is_a_setting(tmp_path: Path) -> None:
-    stage = Stage(tmp_path / "other.db", tasks__attempts=1)
+    stage = Described(tmp_path / "other.db", tasks__attempts=1)
     stage.join("ada")
     id = add(stage)
     claim(stage, "ada", id)

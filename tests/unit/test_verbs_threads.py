@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.described import Described
 from tests.support.stage import MINUTE, Stage
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Generator[Stage]:
-    made = Stage(tmp_path / "ledger.db")
+    made = Described(tmp_path / "ledger.db")
     made.join_all("ada", "bob", "eve")
     yield made
     made.close()
@@ -115,7 +116,7 @@ def test_a_lapsed_hold_holds_nothing(stage: Stage):
 
 
 def test_a_strict_team_wants_a_lease(tmp_path: Path):
-    stage = Stage(tmp_path / "strict.db", guard__strict=True)
+    stage = Described(tmp_path / "strict.db", guard__strict=True)
     stage.join_all("ada")
     assert stage.call("can-write", "ada", paths=["src/x"])["allow"] is False
     stage.call("task.add", "ada", title="Work", resources=["src/"])

@@ -13,6 +13,7 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
     lander      finished work, merged, checked and taken to its branch
     terminals   the hand that types, and typing: when and only when that is safe
     calling     commands, webhooks and notifications that the user set up
+    programs    a program that mail is handed to, run to its end
     letters     long messages as files                 proof   what shows that mail was seen
     bells       the bell in an event loop
 """

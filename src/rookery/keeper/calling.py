@@ -6,14 +6,14 @@ of a command line but the words of a notification, which are one argument.
 
 import asyncio
 import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rookery.core.delivery import Outcome, Reason
 from rookery.core.text import one_line
-from rookery.runtime import children, posting
+from rookery.runtime import posting
 
+from . import programs
 from .courier import Job
 
 SCHEMA = 1
@@ -35,14 +35,17 @@ class Caller:
         if not text:
             return Outcome(False, nothing=True)
         environ = {**self._environ, "ROOK_TEAM": job.team, "ROOK_AGENT": job.agent}
-        return await self._run(list(job.address["argv"]), _document(job, text), environ)
+        return await self._handed(job.address["argv"], _document(job, text), environ)
 
     async def notify(self, job: Job) -> Outcome:
         text = await job.compose()
         if not text:
             return Outcome(False, nothing=True)
         words = one_line(text.split("\n", 1)[0], WORDS)
-        return await self._run([*job.address["argv"], words], "", self._environ)
+        return await self._handed([*job.address["argv"], words], "", self._environ)
+
+    async def _handed(self, argv: Sequence[str], given: str, environ: Mapping[str, str]) -> Outcome:
+        return await programs.handed(argv, given, environ=environ, cwd=self._cwd, limit_s=self._limit_s)
 
     async def webhook(self, job: Job) -> Outcome:
         text = await job.compose()
@@ -51,19 +54,6 @@ class Caller:
         body = _document(job, text).encode()
         told = await asyncio.to_thread(posting.post, job.address["url"], body, self._secret(), self._limit_s)
         return Outcome(True) if not told else Outcome(False, Reason.INJECTION_FAILED, told)
-
-    async def _run(self, argv: list[str], given: str, environ: Mapping[str, str]) -> Outcome:
-        def run() -> tuple[int, str, str]:
-            return children.answer(argv, given, environ=environ, cwd=self._cwd, limit_s=self._limit_s)
-
-        try:
-            code, _said, complaint = await asyncio.to_thread(run)
-        except OSError as error:
-            return Outcome(False, Reason.INJECTION_FAILED, f"{argv[0]}: {os.strerror(error.errno or 0)}")
-        if code == 0:
-            return Outcome(True)
-        why = "took too long" if code == -1 else f"exit {code}"
-        return Outcome(False, Reason.INJECTION_FAILED, one_line(f"{argv[0]}: {why} {complaint}", 300))
 
 
 def _document(job: Job, text: str) -> str:

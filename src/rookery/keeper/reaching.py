@@ -5,16 +5,13 @@ itself. A turn that is begun runs the program's hooks, and it is these that put 
 down; so what it is begun with only knocks, and nothing is shown twice.
 """
 
-import asyncio
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from rookery.core.delivery import Outcome, Reason
-from rookery.core.text import one_line
 from rookery.hosts import reaching
-from rookery.runtime import children
 
+from . import programs
 from .courier import Job
 
 KNOCK = "Rookery: mail came for you. What your hooks show of it is all there is, or `rook inbox` shows it."
@@ -69,16 +66,6 @@ async def resumed(
 
 
 async def _run(call: reaching.Call, environ: Mapping[str, str], limit_s: float) -> Outcome:
-    def run() -> tuple[int, str, str]:
-        return children.answer(list(call.argv), call.stdin, environ=environ, cwd=call.cwd, limit_s=limit_s)
-
-    try:
-        code, said, complaint = await asyncio.to_thread(run)
-    except OSError as error:
-        return Outcome(False, Reason.INJECTION_FAILED, f"{call.argv[0]}: {os.strerror(error.errno or 0)}")
-    if code == 0:
-        return Outcome(True)
-    told = one_line(complaint.strip() or said.strip(), 300)
-    if code != -1 and reaching.is_unknown(told):
-        return Outcome(False, Reason.SESSION_NOT_FOUND, told)
-    return Outcome(False, Reason.INJECTION_FAILED, "it took too long" if code == -1 else f"exit {code}: {told}")
+    return await programs.handed(
+        call.argv, call.stdin, environ=environ, cwd=call.cwd, limit_s=limit_s, says_unknown=reaching.is_unknown
+    )

@@ -11,7 +11,6 @@ from . import typing
 from .courier import Job
 
 Opened = Callable[[Mapping[str, Any], int | None, str], Terminal]  # of an address, with the agent's process
-NOTHING = frozenset((typing.NOTHING,))
 
 
 class Hand:
@@ -29,7 +28,7 @@ class Hand:
         if patterns is None:
             return Outcome(False, Reason.INJECTION_FAILED, f"the screen of {job.program or 'its program'} is not known")
         terminal = self._opened(job.address, job.pid, job.started)
-        told = await typing.put(
+        return await typing.put(
             terminal,
             job.compose,
             patterns,
@@ -39,6 +38,3 @@ class Hand:
             interrupt=job.interrupt,
             clear_first=job.clear,
         )
-        if told.reason in NOTHING:
-            return Outcome(False, nothing=True)
-        return Outcome(told.done, told.reason, told.detail)

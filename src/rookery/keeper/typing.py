@@ -12,20 +12,13 @@ has not shown yet, are not seen; at worst our text stands behind theirs, and the
 
 from collections.abc import Awaitable, Callable
 
+from rookery.core.delivery import Outcome, Reason
 from rookery.core.ports import Pace, Screen, Spot, Terminal
-from rookery.core.record import NamedTuple
 from rookery.core.screen import Patterns, Rules, State, View, Watch, is_left, is_ours, read, ruling, seen, traces
 from rookery.core.text import plain
 
-GONE, BUSY, USER_TYPING, BLOCKED, FAILED = "session-not-found", "busy", "user-typing", "blocked", "injection-failed"
-NOTHING = "nothing-waits"
+GONE, FAILED = Reason.SESSION_NOT_FOUND, Reason.INJECTION_FAILED
 ENTERS = 3  # a program may take the first one for a part of the paste
-
-
-class Outcome(NamedTuple):
-    done: bool
-    reason: str = ""
-    detail: str = ""
 
 
 Compose = Callable[[], Awaitable[str]]
@@ -62,7 +55,7 @@ class _Typing:
             if (await self._terminal.look()).dead:
                 return Outcome(False, GONE)
             if self._late():
-                return Outcome(False, BUSY, "another process types there")
+                return Outcome(False, Reason.BUSY, "another process types there")
             await self._pace.sleep(self._rules.poll_s)
         try:
             return await self._put(compose, interrupt, clear_first)
@@ -82,11 +75,11 @@ class _Typing:
                 continue
             text = plain(await compose(), keep_newlines=self._patterns.multiline).strip()
             if not text:
-                return Outcome(False, NOTHING)
+                return Outcome(False, nothing=True)
             if outcome := await self._submit(text):
                 return outcome
             if self._late():
-                return Outcome(False, USER_TYPING, "the line changed whenever it was about to be used")
+                return Outcome(False, Reason.USER_TYPING, "the line changed whenever it was about to be used")
         return not_yet
 
     def _late(self) -> bool:
@@ -103,7 +96,7 @@ class _Typing:
                 return Outcome(False, GONE)
             watch = seen(watch, self._patterns, screen, self._pace.now())
             now = ruling(watch, await self._told(), self._rules, self._pace.now())
-            if not now.reason or (now.reason == USER_TYPING and await self._is_left(watch)):
+            if not now.reason or (now.reason == Reason.USER_TYPING and await self._is_left(watch)):
                 return None
             if (now.settled and not await self._answer(watch.view.gate)) or self._late():
                 return Outcome(False, now.reason, now.detail)
@@ -127,7 +120,7 @@ class _Typing:
         same = plain(await compose(), keep_newlines=self._patterns.multiline).strip() == left
         outcome = await self._enter(left, leaves_trace=True)
         return (
-            Outcome(False, BUSY, "what another process left in its line went first")
+            Outcome(False, Reason.BUSY, "what another process left in its line went first")
             if outcome.done and not same
             else outcome
         )
@@ -157,7 +150,7 @@ class _Typing:
 
     async def _enter(self, text: str, leaves_trace: bool) -> Outcome:
         outcome = await self._entered(text, leaves_trace)
-        if outcome.done or outcome.reason == USER_TYPING:
+        if outcome.done or outcome.reason == Reason.USER_TYPING:
             await self._terminal.forget()
         return outcome
 
@@ -186,11 +179,11 @@ class _Typing:
             if screen.dead:
                 return screen, Outcome(False, GONE)
             if view.state is State.BLOCKED:
-                failed = Outcome(False, BLOCKED, f"{view.gate}; the text stands in its line")
+                failed = Outcome(False, Reason.BLOCKED, f"{view.gate}; the text stands in its line")
             elif is_ours(self._patterns, view.typed, text):
                 return screen, None
             elif view.typed:
-                failed = Outcome(False, USER_TYPING, "someone typed at the same time; the text stands in their line")
+                failed = Outcome(False, Reason.USER_TYPING, "someone typed meanwhile; the text stands in their line")
             if self._pace.now() >= ends:
                 return screen, failed
             await self._pace.sleep(self._rules.poll_s)

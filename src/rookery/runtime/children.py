@@ -14,6 +14,7 @@ from rookery.core.errors import Refused
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGQUIT)
 BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 NOT_FOUND, NOT_ALLOWED, BY_SIGNAL = 127, 126, 128  # exit codes as shells give them
+TOOK_TOO_LONG = -1
 
 
 class Foreground:
@@ -120,7 +121,7 @@ def detached(module: str, *args: str, environ: Mapping[str, str], cwd: str, log:
 def answer(
     argv: Sequence[str], given: str, *, environ: Mapping[str, str], cwd: str, limit_s: float
 ) -> tuple[int, str, str]:
-    """(exit code, what it said, what it complained of) of a program that is given a text; -1 if it takes too long."""
+    """(exit code, what it said, what it complained of) of a program that is given a text; TOOK_TOO_LONG."""
     process = subprocess.Popen(
         list(argv), env=dict(environ), cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, errors="replace", start_new_session=True,
@@ -129,7 +130,7 @@ def answer(
         said, complaint = process.communicate(given, timeout=limit_s)
         return process.returncode, said, complaint
     except subprocess.TimeoutExpired:
-        return -1, "", ""
+        return TOOK_TOO_LONG, "", ""
     finally:
         _end_group(process)
 

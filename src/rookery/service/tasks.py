@@ -36,42 +36,21 @@ def add(
     max_tokens: Annotated[int | None, Arg("tokens it may use")] = None,
     key: Annotated[str, Arg("idempotency key: a repeat gets the same answer")] = "",
 ) -> dict[str, Any]:
-    asked = {
-        "title": title,
-        "description": description,
-        "spec": spec,
-        "deps": deps,
-        "resources": resources,
-        "priority": priority,
-        "kind": kind,
-        "assignee": assignee,
-        "milestone": milestone,
-        "review": review,
-        "plan": plan,
-        "max_tokens": max_tokens,
-    }
+    asked: dict[str, Any] = {
+        "title": title, "description": description, "spec": spec, "deps": deps, "resources": resources,
+        "priority": priority, "kind": kind, "assignee": assignee, "milestone": milestone, "review": review,
+        "plan": plan, "max_tokens": max_tokens,
+    }  # fmt: skip
     me = tx.me()
     if key and (before := idempotency.remembered(tx, me, key, asked)):
         return before
     strict, reviewed = _plan_rules(tx, plan)
     if plan:
         tx.run("reopen_plan", id=plan)
-    id = create(
-        tx,
-        title,
-        description=description,
-        spec=spec,
-        deps=deps or [],
-        resources=resources or [],
-        priority=priority,
-        kind=kind,
-        assignee=tx.agent(assignee)["id"] if assignee else None,
-        milestone=milestone,
-        review=review or reviewed,
-        plan=plan,
-        max_tokens=max_tokens,
-        strict=strict,
-    )
+    id = create(tx, **asked | {
+        "deps": deps or [], "resources": resources or [], "assignee": tx.agent(assignee)["id"] if assignee else None,
+        "review": review or reviewed, "strict": strict,
+    })  # fmt: skip
     if assignee:
         tx.event("task.assigned", me["name"], target=assignee, ref=id, preview=title)
         tx.ring(assignee)
@@ -127,26 +106,12 @@ def create(
     unmet = sum(1 for dep in deps if not _is_met(tx, dep))
     status = tasks.Status.BLOCKED if milestone else tasks.opening(unmet, strict)
     tx.run(
-        "new_task",
-        n=n,
-        id=id,
-        title=title,
-        status=status,
-        priority=mail.parse_priority(priority),
-        rank=1,
-        plan=plan or None,
-        kind=check_kind(kind),
-        milestone=int(milestone),
-        assignee=assignee,
-        created_by=author["id"],
-        review=tasks.REVIEW_WANTED if review else "",
-        at=tx.wall,
-        max_tokens=max_tokens,
-        resources=json.dumps(check_resources(resources)),
-        description=check_long(tx, description),
-        spec=check_long(tx, spec),
-        why="",
-    )
+        "new_task", n=n, id=id, title=title, status=status, priority=mail.parse_priority(priority), rank=1,
+        plan=plan or None, kind=check_kind(kind), milestone=int(milestone), assignee=assignee, created_by=author["id"],
+        review=tasks.REVIEW_WANTED if review else "", at=tx.wall, max_tokens=max_tokens,
+        resources=json.dumps(check_resources(resources)), description=check_long(tx, description),
+        spec=check_long(tx, spec), why="",
+    )  # fmt: skip
     if max_tokens is not None:
         tx.raise_flags(LIMITED)
     for dep in dict.fromkeys(deps):
