@@ -158,11 +158,12 @@ def part(id: str) -> str:
 
 
 def made(host: str, tree: Path) -> list[Move]:
-    """Its brief was put before it; it edits in its worktree, reports, and ends its turn."""
+    """Its brief was put before it, and it was greeted by its name; it edits in its worktree, reports, and ends its turn."""
     program = ALL[host]
     done = {"outcome": "completed", "summary": SUMMARY, "evidence": ["made.txt"]}
     return [
         expect("| Make the file made.txt"),
+        expect("Rookery: you are "),
         *program.mcp(SERVER, "claim", {"id": "task-0001"}),
         program.write(tree / "made.txt", "made\n"),
         *program.mcp(SERVER, "done", done),
