@@ -39,6 +39,7 @@ def launch(
         program=launching.program(order["host"], order["extra"].get("program") or (), hosts), model=order["model"],
         seed=order["seed"], guardrails=_reminder(order, path),
         permissions=launching.READ if profile.get("read_only") else profile.get("permissions") or launching.EDIT,
+        commands=tuple(profile.get("commands") or ()),
         folders=(environ["ROOK_HOME"],), server=(installed.rook(environ), "mcp"), tree=cwd,
         task=order["task"], brief=path, hooks=_hooks(order["host"], cwd, environ),
         closed=bool(profile.get("read_only") or profile.get("plan_gate")),
