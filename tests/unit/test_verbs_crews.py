@@ -124,7 +124,7 @@ def test_verdicts_come_from_reviewers(stage: Stage) -> None:
 
 
 def test_a_kind_that_names_its_program_has_it_whatever_the_crew_has(stage: Stage) -> None:
-    stage.call("kinds.add", written="---\nname: reviewer\nhost: codex\nread_only: true\n---\nJudge it.\n")
+    stage.call("kind.add", written="---\nname: reviewer\nhost: codex\nread_only: true\n---\nJudge it.\n")
     stage.call("plan.new", goal="Reviewed", review=True, tasks=[{"key": "a", "title": "Lexer"}])
     id = stage.call("plan.list")["plans"][0]["id"]
     stage.call("crew.run", stage.caller(tree="/work"), plan=id, host="script", program=["/bin/worker"])

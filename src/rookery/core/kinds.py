@@ -202,7 +202,7 @@ def _commands(value: Any, key: str, place: _Place) -> tuple[str, ...]:
     found = _texts(value, key, place)
     for each in found:
         if not is_plain_command(each):
-            place.refuse(key, f"has {text.quoted(each, 40)}", "How it begins, in plain words: `make test`, `git commit`.")
+            place.refuse(key, f"has {text.quoted(each, 40)}", "How one begins, in plain words: `git commit`.")
     return found
 
 
