@@ -266,6 +266,20 @@ def test_what_can_not_be_started_says_why_and_leaves_nothing(here: Site) -> None
     assert len(here.worktrees()) == 1
 
 
+@pytest.mark.slow
+def test_a_git_that_was_killed_does_not_lock_out_the_next_run(here: Site) -> None:
+    (here.repo / ".rook" / "kinds").mkdir(parents=True)
+    steady = "---\nname: steady\ndescription: goes on\nrespawn:\n  policy: on-crash\n  backoff_s: 0\n---\nGo on.\n"
+    (here.repo / ".rook" / "kinds" / "steady.md").write_text(steady)
+    killed = 'touch "$(git rev-parse --git-path index.lock)"; kill -9 $$'
+    more = f'[ -e "{here.folder}/once" ] || {{ touch "{here.folder}/once"; {killed}; }}; git add --all || exit 9'
+    here.finish(0)
+    with here.up():
+        here.spawn(program=[here.program("locked", more=more)], kind="steady")
+        card = here.becomes("ended")
+        assert (card["runs"][0]["n"], card["exit_code"]) == (2, 0)
+
+
 # -- long after ------------------------------------------------------------------------------------------------------
 
 

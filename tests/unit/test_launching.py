@@ -126,7 +126,7 @@ def test_the_words_that_start_a_program_are_given_or_set_or_its_name() -> None:
     assert launching.program("script", (), {}) == ()
 
 
-ROOK = "/opt/it's \"here\"/rook"
+ROOK = '/opt/it\'s "here"/rook'
 
 
 def test_claude_code_is_given_its_hooks_where_it_has_none() -> None:

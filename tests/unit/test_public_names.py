@@ -47,7 +47,7 @@ VERBS = words("""
     worker.self progress ask answer questions question.show done fail
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
     worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
-    worker.record worker.down worker.left worker.evict worker.forget worker.keep
+    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.reclaim
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail
@@ -61,7 +61,7 @@ READS = words("""
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show
     workers worker.show worker.self questions question.show
-    crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left
+    crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees
     team.list team.show token.list budget notices feed events health stats
     due export_mail
 """)

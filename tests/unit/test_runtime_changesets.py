@@ -1,6 +1,7 @@
 """What a worktree holds of its own, captured from real repositories; and when it may go."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from rookery.core import errors
 from rookery.core.ports import ChangeSet
 from rookery.runtime import repository
-from rookery.runtime.changesets import Worktrees, forget, reclaimable
+from rookery.runtime.changesets import Worktrees, forget, forget_left, forget_others, reclaimable, set_free
 from tests.unit.gitrepo import git
 from tests.unit.gitrepo import repository as new_repository
 
@@ -201,3 +202,59 @@ def test_a_commit_made_after_the_captured_one_keeps_it(place: Place) -> None:
     (place.tree / "b").write_text("x")
     place.commit("more", place.tree)
     assert "nowhere else" in why_not(place, head)
+
+
+# --- a worktree that goes ---------------------------------------------------------------------------------------------
+
+
+def refs(place: Place) -> list[str]:
+    return git("for-each-ref", "--format=%(refname)", "refs/rookery", cwd=place.root).splitlines()
+
+
+def freed(place: Place, *landed: str) -> str:
+    return set_free(str(place.tree), KEEP, "Ada", landed)
+
+
+def test_nothing_is_named_of_what_landed_or_is_on_a_branch(place: Place) -> None:
+    assert freed(place) == ""
+    (place.tree / "new.txt").write_text("x\n")
+    head = place.capture().head
+    forget_others(str(place.tree), KEEP, [])
+    assert refs(place) == []
+    assert freed(place, head) == "", "as one commit of another strategy"
+    assert refs(place) == []
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_what_is_nowhere_else_has_a_name_until_its_worker_is_forgotten(place: Place, committed: bool) -> None:
+    (place.tree / "half.txt").write_text("x\n")
+    if committed:
+        place.commit("half", place.tree)
+    assert freed(place) == ""
+    assert refs(place) == [f"{KEEP}/left"]
+    repository.remove_worktree(str(place.root), str(place.tree))
+    assert git("show", f"{KEEP}/left:half.txt", cwd=place.root) == "x"
+    forget_left(str(place.root), KEEP)
+    assert refs(place) == []
+
+
+def test_a_report_that_a_kill_kept_from_being_made_is_what_is_left(place: Place) -> None:
+    (place.tree / "new.txt").write_text("x\n")
+    orphan = place.capture().head
+    (place.tree / "new.txt").write_text("y\n")
+    reported = place.capture().head
+    forget_others(str(place.tree), KEEP, [reported])
+    assert refs(place) == [f"{KEEP}/{reported}"]
+    assert orphan != reported
+
+
+def test_what_a_killed_git_left_locked_is_no_obstacle_and_an_unfinished_merge_is(place: Place) -> None:
+    (place.tree / "base.txt").write_text("mine\n")
+    for name in ("index.lock", "HEAD.lock"):
+        Path(git("rev-parse", "--path-format=absolute", "--git-path", name, cwd=place.tree)).touch()
+    assert freed(place) == ""
+    (place.root / "base.txt").write_text("theirs\n")
+    place.commit("theirs")
+    with pytest.raises(subprocess.CalledProcessError):
+        git("merge", "main", cwd=place.tree)
+    assert "Conflicts" in freed(place)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rookery.core import crews
 from tests.support.stage import Build, Stage
 
 OWNER = "here:1:t1"
@@ -149,6 +150,20 @@ def answers(stage: Stage, said: str, outcome: str = "proposal") -> None:
     [(_, name)] = started(stage).values()
     stage.call("done", name, outcome=outcome, summary=f"Read the document and the repository first. {said}",
                tests=["ls src: 3 passed"])  # fmt: skip
+
+
+def test_reviewers_that_end_without_a_verdict_are_asked_for_three_times_and_then_a_person_is(stage: Stage) -> None:
+    stage.call("plan.new", goal="Reviewed", review=True, tasks=[{"key": "a", "title": "Lexer"}])
+    run(stage, no_worktree=True)
+    step(stage)
+    [(_, name)] = started(stage).values()
+    report(stage, name)
+    for _ in range(crews.REVIEWS):
+        assert "review task-0004" in step(stage)
+        [(id, (run_id, _))] = started(stage).items()
+        stage.call("worker.ended", "system", id=id, run=run_id, reason="crashed", exit_code=-9)
+    assert "review task-0004" not in step(stage)
+    assert status(stage)["waits"]
 
 
 def test_a_document_is_planned_reviewed_and_then_worked_off(stage: Stage) -> None:

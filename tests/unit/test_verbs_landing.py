@@ -347,3 +347,43 @@ def test_h34_nothing_lands_of_a_worker_that_only_reads(stage: Stage, root: Path,
     if not lands:
         assert stage.refused("land.add", None, change=change).code == "READ_ONLY"
         assert stage.refused("land.add", "ada", change=change).code == "READ_ONLY"
+
+
+# --- worktrees that nobody needs any more -----------------------------------------------------------------------------
+
+
+def end(stage: Stage, worker: Worker, task: str = "") -> None:
+    workers.change(stage.store.location, worker.id, state="ended", task=task, ended_at=1)
+
+
+def done_with(stage: Stage, *those: Worker) -> list[str]:
+    return stage.call("worker.trees", "system", ids=[each.id for each in those])["ids"]
+
+
+def test_a_worktree_is_done_with_once_its_task_landed_and_its_worker_is_over(stage: Stage, root: Path) -> None:
+    task = new_task(stage)
+    ada, bob = Worker(stage, root, "ada"), Worker(stage, root, "bob")
+    end(stage, bob, task)  # it had the task before, and crashed
+    change = ada.done(task, a__txt="x\n")
+    head = stage.call("changes.show", id=change)["head"]
+    assert done_with(stage, ada, bob) == [], "it waits to land"
+    assert stage.call("worker.reclaim", "system", id=bob.id)["root"] == ""
+    land(stage, root)
+    assert done_with(stage, ada, bob) == [bob.id], "a worker that runs keeps it"
+    end(stage, ada, task)
+    assert done_with(stage, ada, bob) == [ada.id, bob.id]
+    told = stage.call("worker.reclaim", "system", id=ada.id)
+    assert (told["root"], told["landed"], told["open"], told["keep"]) == (str(root), [head], [], ada.keep)
+    assert stage.call("worker.show", id=ada.id)["tree"] is None
+    assert stage.call("worker.reclaim", "system", id=ada.id) == told, "whoever was killed over it goes on"
+
+
+def test_a_worktree_is_needed_while_its_task_may_come_back_or_nothing_lands(stage: Stage, root: Path) -> None:
+    task, other = new_task(stage), new_task(stage)
+    ada, bob, eve = (Worker(stage, root, name) for name in ("ada", "bob", "eve"))
+    ada.done(task, a__txt="x\n")
+    fail(stage, root)
+    end(stage, ada, task)  # to be done again
+    end(stage, bob, other)  # nobody did it yet
+    end(stage, eve)
+    assert done_with(stage, ada, bob, eve) == []

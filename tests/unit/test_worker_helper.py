@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,3 +57,26 @@ def test_one_that_waits_in_the_lobby_is_given_nothing_until_there_is_something(p
             assert waiting.hear() == "nothing"
             waiting.say()
             waiting.finish()
+
+
+def test_a_report_waits_until_it_is_written_down_that_the_worker_runs(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with rookery.connect(team="app", home=str(place / "rook")) as team:
+        made = team.call("spawn", assignment="Parse the header", root=str(place))
+        run = team.call("worker.begin", id="w1", owner="me")["worker"]["run"]
+        with worker.here(environ(place, made["name"], ROOK_RUN=run)) as me:
+            refused: list[str] = []
+            real = me.team.client.call
+
+            def call(verb: str, *args: Any) -> Any:
+                try:
+                    return real(verb, *args)
+                except Refused as error:
+                    refused.append(error.code)
+                    team.call("worker.started", id="w1", run=run, pid=os.getpid(), since="1")
+                    raise
+
+            monkeypatch.setattr(me.team.client, "call", call)
+            assert me.fail("The header can not be parsed: there is none.")["report"] == "failed"
+        assert refused == ["WORKER_STARTING"]

@@ -123,11 +123,11 @@ class Agent:
 
     def progress(self, steps: Sequence[Any] | None = None, note: str = "") -> dict[str, Any]:
         """The steps, all of them, as `doing: the parser`; nothing is decided by it."""
-        return self._report("progress", steps=None if steps is None else list(steps), note=note)
+        return self.report("progress", steps=None if steps is None else list(steps), note=note)
 
     def ask(self, question: str, *, wait: float | None = None, **more: Any) -> dict[str, Any]:
         """Put a question before whoever decides. With `wait` seconds: until it is answered, if that takes no longer."""
-        asked = self._report("ask", question=question, **more)
+        asked = self.report("ask", question=question, **more)
         if wait is None:
             return asked
         return reporting.answered(self.team.client, self._caller, asked["id"], timeout_s=wait, poll_s=self.team.poll_s)
@@ -137,12 +137,13 @@ class Agent:
 
     def done(self, outcome: str, summary: str, **more: Any) -> dict[str, Any]:
         """The result of a worker: `evidence`, `commits`, `tests` show it."""
-        return self._report("done", outcome=outcome, summary=summary, **more)
+        return self.report("done", outcome=outcome, summary=summary, **more)
 
     def fail(self, reason: str) -> dict[str, Any]:
-        return self._report("fail", reason=reason)
+        return self.report("fail", reason=reason)
 
-    def _report(self, verb: str, **args: Any) -> dict[str, Any]:
+    def report(self, verb: str, **args: Any) -> dict[str, Any]:
+        """Any of these, waiting where it is still being written down that the worker runs."""
         args = {"run": self.team.run, **args}
         return reporting.report(self.team.client, self._caller, verb, args, poll_s=self.team.poll_s)
 

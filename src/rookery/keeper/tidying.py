@@ -1,8 +1,9 @@
 """Old workers put away: off the list after a while, and forgotten with their files later.
 
-A worktree goes only when it is clean and its head is held by a branch or another name of the repository, as change sets
-are; otherwise it stays, and the list says why. What counts as old the rows say; the folders say what is there to look
-at, so that nothing is left behind of a worker whose row is gone.
+The worktree of a task that has landed goes soon after its worker is over. Any other goes with its worker, and only when
+it is clean and its head is held by a branch or another name of the repository, as change sets are; otherwise it stays,
+and the list says why. What counts as old the rows say; the folders say what is there to look at, so that nothing is
+left behind of a worker whose row is gone.
 """
 
 import asyncio
@@ -10,8 +11,8 @@ import logging
 from collections.abc import Callable
 from time import monotonic
 
-from rookery.core import errors
-from rookery.runtime import starting
+from rookery.core import errors, landing
+from rookery.runtime import changesets, starting
 
 from .courier import Verbs
 
@@ -27,6 +28,7 @@ class Tidier:
         self._serves = serves
         self._every_s = every_s
         self._kept: dict[tuple[str, str], float] = {}
+        self._one = asyncio.Lock()  # nobody takes away what another takes away
 
     async def run(self) -> None:
         while True:
@@ -37,9 +39,10 @@ class Tidier:
             await asyncio.sleep(self._every_s)
 
     async def look(self) -> None:
-        for team in await asyncio.to_thread(starting.teams_with_folders, self._home):
-            if self._serves(team):
-                await self._tidy(team)
+        async with self._one:
+            for team in await asyncio.to_thread(starting.teams_with_folders, self._home):
+                if self._serves(team):
+                    await self._tidy(team)
 
     async def _tidy(self, team: str) -> None:
         ids = await asyncio.to_thread(starting.folders_in, self._home, team)
@@ -47,15 +50,38 @@ class Tidier:
         if found["evict"]:
             await self._verbs.call(team, "worker.evict", {})
         for each in found["forget"]:
-            if monotonic() >= self._kept.get((team, each["id"]), 0.0):
-                await self._put_away(team, each["id"])
+            if self._may_look(team, each["id"]):
+                await self._put_away(team, each["id"], each["root"])
+        await self._reclaim(team)
 
-    async def _put_away(self, team: str, id: str) -> None:
+    def _may_look(self, team: str, id: str) -> bool:
+        return monotonic() >= self._kept.get((team, id), 0.0)
+
+    async def _reclaim(self, team: str) -> None:
+        """Worktrees that nobody needs any more go, before their workers are forgotten."""
+        ids = await asyncio.to_thread(starting.with_worktree, self._home, team)
+        due = (await self._verbs.call(team, "worker.trees", {"ids": ids}))["ids"] if ids else []
+        for id in due:
+            told = await self._verbs.call(team, "worker.reclaim", {"id": id}) if self._may_look(team, id) else None
+            if told is None or not told["root"]:
+                continue
+            held = await asyncio.to_thread(starting.reclaim, self._home, team, told)
+            if held:
+                await self._stays(team, id, held)
+            else:
+                log.info("worktree of %s of %s is reclaimed", id, team)
+
+    async def _stays(self, team: str, id: str, held: str) -> None:
+        self._kept[team, id] = monotonic() + AGAIN_S
+        log.info("worker %s of %s stays: its worktree holds %s", id, team, held)
+        await self._verbs.call(team, "worker.keep", {"id": id, "why": held})
+
+    async def _put_away(self, team: str, id: str, root: str) -> None:
         held = await asyncio.to_thread(starting.put_away, self._home, team, id)
         if held:
-            self._kept[team, id] = monotonic() + AGAIN_S
-            log.info("worker %s of %s stays: its worktree holds %s", id, team, held)
-            await self._verbs.call(team, "worker.keep", {"id": id, "why": held})
+            await self._stays(team, id, held)
             return
+        if root:
+            await asyncio.to_thread(changesets.forget_left, root, landing.keep_under(team, id))
         await self._verbs.call(team, "worker.forget", {"id": id})
         log.info("worker %s of %s is forgotten", id, team)

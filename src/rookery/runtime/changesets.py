@@ -54,6 +54,37 @@ def forget(root: str, keep: str, head: str) -> None:
     git(root, "update-ref", "-d", f"{keep}/{head}", head)
 
 
+LEFT = "left"  # the name, under those of a worker, of what its worktree held that was nowhere else
+
+
+def set_free(tree: str, keep: str, author: str, landed: Sequence[str]) -> str:
+    """Nothing of a worktree is lost when it goes: it landed, is on a branch, or has a name from now on. What stands in
+    the way of that, if anything does. Nobody works there any more."""
+    repository.unlock(tree)
+    if repository.is_clean(tree) and (repository.commit_of(tree) in landed or not repository.held_back(tree)):
+        return ""
+    try:
+        _refuse_unfinished(tree)
+    except Refused as refusal:
+        return refusal.message
+    _commit_all(tree, author, "What was left in a worktree that nobody works in any more")
+    told(tree, "update-ref", f"{keep}/{LEFT}", "HEAD")
+    return ""
+
+
+def forget_others(root: str, keep: str, heads: Sequence[str]) -> None:
+    """Names of a worker's commits go but for these: of attempts at what has landed, and of reports that a kill kept
+    from being made."""
+    for line in told(root, "for-each-ref", "--format=%(objectname) %(refname)", keep).splitlines():
+        head, _, name = line.partition(" ")
+        if head not in heads and name != f"{keep}/{LEFT}":
+            git(root, "update-ref", "-d", name, head)
+
+
+def forget_left(root: str, keep: str) -> None:
+    git(root, "update-ref", "-d", f"{keep}/{LEFT}")
+
+
 def reclaimable(tree: str, root: str, branch: str, captured: str) -> str:
     if not os.path.isdir(tree):
         return ""

@@ -3,6 +3,7 @@ environment: a hook or an alias of someone else's decides nothing here."""
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from rookery.core.errors import Refused
 from rookery.core.record import NamedTuple
@@ -116,6 +117,14 @@ def remove_worktree(root: str, path: str) -> None:
     if os.path.lexists(path):
         told(root, "worktree", "remove", "--force", path)
     told(root, "worktree", "prune")
+
+
+def unlock(tree: str) -> None:
+    """What a git that was killed left locked. Only where it is known that none runs."""
+    folder = told(tree, "rev-parse", "--path-format=absolute", "--git-dir")
+    for name in ("index.lock", "HEAD.lock"):
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, name))
 
 
 def checked_out(root: str, branch: str) -> str:

@@ -17,7 +17,7 @@ from typing import IO, Any
 from rookery.core.errors import BadInput, Refused, RookError
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
-from rookery.runtime import files, ourtmux, places, process, ptys, repository, runs, tmux
+from rookery.runtime import changesets, files, ourtmux, places, process, ptys, repository, runs, tmux
 from rookery.runtime.process import Process
 
 # `set -C`: a file is made once. Signals that are meant for the program do not end the one that waits for it; a terminal
@@ -107,7 +107,7 @@ class Starter:
 
     def start(
         self, where: Place, backend: str, argv: Sequence[str], *, run: str, cwd: str, environ: Mapping[str, str],
-        stdin: str = "", streams: bool = False,
+        stdin: str = "", streams: bool = False, private: Sequence[str] = (), capture: bool = False,
     ) -> Begun:  # fmt: skip
         """It runs when this returns; a refusal if it does not."""
         if not argv:
@@ -115,7 +115,9 @@ class Starter:
         words = ["sh", "-c", SCRIPT, "sh", where.of_run("begun"), where.of_run("exit"), *argv]
         terminal: Mapping[str, str] = {}
         if backend == "tmux":
-            terminal = ourtmux.new_window(self._home, words, cwd=cwd, environ=environ, mark=run).address
+            kept = _kept(where, run, environ, private, capture)
+            shown = {name: value for name, value in environ.items() if name not in kept.private}
+            terminal = ourtmux.new_window(self._home, words, cwd=cwd, environ=shown, kept=kept).address
         elif backend == "pty":
             terminal = ptys.start(self._home, words, cwd=cwd, environ=environ).address
         else:
@@ -151,6 +153,16 @@ class Starter:
 
     def reap(self) -> None:
         self._children = [each for each in self._children if each.poll() is None]
+
+
+def _kept(
+    where: Place, run: str, environ: Mapping[str, str], private: Sequence[str], capture: bool
+) -> ourtmux.Kept:  # fmt: skip
+    """Variables that the person named may be keys; those of the program's own are no secret."""
+    path = where.of_run("terminal.log") if capture else ""
+    if path:
+        _private(path).close()
+    return ourtmux.Kept(run, {name: environ[name] for name in private if name in environ}, path)
 
 
 def _private(path: str) -> IO[bytes]:
@@ -289,6 +301,25 @@ def _names(folder: str) -> list[str]:
         return sorted(each.name for each in os.scandir(folder) if each.is_dir(follow_symlinks=False))
     except OSError:
         return []
+
+
+def with_worktree(home: str, team: str) -> list[str]:
+    """The workers of a team that have a worktree here."""
+    folder = os.path.join(home, "teams", team, "workers")
+    return [name for name in _names(folder) if os.path.lexists(os.path.join(folder, name, "workspace", ".git"))]
+
+
+def reclaim(home: str, team: str, told: Mapping[str, Any]) -> str:
+    """Take away a worktree, as `worker.reclaim` told; or what stands in the way."""
+    tree = os.path.join(folder_of(home, team, told["id"]), "workspace")
+    try:
+        changesets.forget_others(tree, told["keep"], told["open"])
+        held = changesets.set_free(tree, told["keep"], told["author"], told["landed"])
+        if not held:
+            repository.remove_worktree(repository.common_folder(tree), tree)
+    except RookError as error:
+        return f"a worktree that git can not read: {error.message}"
+    return held
 
 
 def put_away(home: str, team: str, worker: str) -> str:

@@ -257,6 +257,9 @@ TABLE: tuple[Verb, ...] = (
     Verb("worker.evict", "supervising.evict", "Workers that are over leave the list", by_token=False),
     Verb("worker.forget", "supervising.forget", "The files of an old worker are gone", by_token=False),
     Verb("worker.keep", "supervising.keep", "The worktree of an old worker stays, and why", by_token=False),
+    Verb("worker.trees", "reclaiming.done_with", "Worktrees of old workers that nobody needs", writes=False,
+         by_token=False),
+    Verb("worker.reclaim", "reclaiming.reclaim", "The worktree of an old worker goes", by_token=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
     Verb("team.show", "teams.show", "A team and who belongs to it", writes=False),

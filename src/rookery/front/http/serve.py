@@ -19,6 +19,7 @@ from rookery.front.cli.resident import FastDoor
 from rookery.front.maildrop import watching
 from rookery.front.maildrop.watching import Follower
 from rookery.keeper.supervisor import Supervisor
+from rookery.keeper.tidying import Tidier
 from rookery.runtime import doorway, files, instance, logs, places
 from rookery.version import VERSION
 
@@ -119,9 +120,11 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop)  # workers go on, and are found again by the next daemon
-    supervisor = keeping.supervisor(daemon)
+    supervisor, tidier = keeping.supervisor(daemon), keeping.tidier(daemon)
     ends: list[asyncio.Task[None]] = []
-    loop.add_signal_handler(instance.WITH_WORKERS, lambda: ends.append(asyncio.create_task(_drain(supervisor, stop))))
+    loop.add_signal_handler(
+        instance.WITH_WORKERS, lambda: ends.append(asyncio.create_task(_drain(supervisor, tidier, stop)))
+    )
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
     chores = [
@@ -129,7 +132,7 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         asyncio.create_task(keeping.courier(daemon).run()),
         asyncio.create_task(keeping.monitor(daemon).run()),
         asyncio.create_task(supervisor.run()),
-        asyncio.create_task(keeping.tidier(daemon).run()),
+        asyncio.create_task(tidier.run()),
         asyncio.create_task(keeping.crews(daemon).run()),
         asyncio.create_task(keeping.lander(daemon).run()),
     ]
@@ -145,10 +148,11 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         await asyncio.gather(*chores, *ends, return_exceptions=True)
 
 
-async def _drain(supervisor: Supervisor, stop: Callable[[], None]) -> None:
+async def _drain(supervisor: Supervisor, tidier: Tidier, stop: Callable[[], None]) -> None:
     """Requests are served until the last worker has ended: they may have something to report."""
     try:
         await supervisor.drain()
+        await tidier.look()
     finally:
         stop()
 

@@ -63,6 +63,10 @@ WHERE l.team = :team AND l.id = :id;
 -- The one that counts.
 SELECT id, state FROM landings WHERE team = :team AND change = :change AND state NOT IN ('undone', 'dropped');
 
+-- name: landings_of_task
+-- All that was to land of a task.
+SELECT state, head FROM landings WHERE team = :team AND task = :task AND task <> '' ORDER BY n;
+
 -- name: landings
 -- Newest first.
 SELECT l.*, a.name AS author, t.title, b.name AS asker FROM landings l

@@ -191,6 +191,10 @@ WHERE team = :team AND id = :id AND state = 'ended';
 UPDATE workers SET extra = json_set(extra, '$.kept', :why), evicted_at = coalesce(evicted_at, :now)
 WHERE team = :team AND id = :id AND state = 'ended' AND coalesce(json_extract(extra, '$.kept'), '') <> :why;
 
+-- name: reclaim_tree
+-- Its worktree goes: whoever starts it anew makes another, where the branch is then.
+UPDATE workers SET tree = '', base = '' WHERE team = :team AND id = :id AND state = 'ended' AND tree <> '';
+
 -- name: delete_worker
 -- Fence: only one that is over.
 DELETE FROM workers WHERE team = :team AND id = :id AND state = 'ended';

@@ -1,0 +1,60 @@
+"""Worktrees of workers that are over: whose is done with, before the worker itself is forgotten.
+
+A worktree is needed while its task may still come back to it: to be judged, to land, or to be done again. Once the task
+has landed, whoever did it, the worktrees of all who worked on it may go; what is in one and nowhere else is kept under
+a name of the repository first, until its worker is forgotten.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from rookery.core import landing, names, tasks
+from rookery.core.landing import State as Land
+from rookery.core.workers import State
+from rookery.store.port import Row
+
+from .landing import terms_of
+from .tx import Tx
+from .verbs import Arg
+
+LOOK = 1_000
+OVER = (tasks.Status.COMPLETED, tasks.Status.CANCELED)
+
+
+def done_with(tx: Tx, ids: Annotated[list[str], Arg("workers that have a worktree here")]) -> dict[str, Any]:
+    """Of these, the ones whose worktree nobody needs any more."""
+    rows = [tx.one("worker", id=id) for id in ids[:LOOK]]
+    return {"ids": [row["id"] for row in rows if row is not None and _is_done_with(tx, row, _landings(tx, row))]}
+
+
+def _landings(tx: Tx, row: Row) -> Sequence[Row]:
+    return tx.all("landings_of_task", task=row["task"]) if row["task"] else []
+
+
+def _is_done_with(tx: Tx, row: Row, landings: Sequence[Row]) -> bool:
+    if row["state"] != State.ENDED or row["machine"] != tx.world.host:
+        return False
+    states = [each["state"] for each in landings]
+    if any(state in landing.OPEN for state in states):
+        return False
+    task = tx.one("task_hold", id=row["task"]) if row["task"] else None
+    if task is not None and (task["status"] not in OVER or task["review"] == tasks.REVIEW_PENDING):
+        return False
+    # Where nothing lands by itself, what was made lies in the worktree until somebody looked at it.
+    return Land.LANDED in states or bool(row["crew"] and terms_of(tx, row["crew"]).get("land"))
+
+
+def reclaim(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
+    """From now on it has no worktree; what is needed to take that away. `root` is empty if it is needed after all."""
+    row = tx.one("worker", id=id)
+    landings = _landings(tx, row) if row is not None else []
+    if row is None or not _is_done_with(tx, row, landings):
+        return {"id": id, "root": "", "keep": "", "author": "", "landed": [], "open": []}
+    if tx.run("reclaim_tree", id=id):
+        tx.event("worker.reclaimed", names.SYSTEM, target=row["name"], ref=id, task=row["task"])
+    landed = [each["head"] for each in landings if each["state"] == Land.LANDED]
+    made = tx.all("changes_of_worker", worker=id, limit=LOOK)
+    return {
+        "id": id, "root": row["root"], "keep": landing.keep_under(tx.team, id), "author": row["name"],
+        "landed": landed, "open": [each["head"] for each in made if not landed or each["task"] != row["task"]],
+    }  # fmt: skip
