@@ -29,7 +29,7 @@ help: ## this list
 
 env: $(ENV) ## create .venv and install everything into it
 
-demo: $(ENV) ## a small crew at work, in real processes
+demo: $(ENV) ## a crew works off a plan, in real processes and worktrees
 	@$(BIN)/rook demo $(ARGS)
 
 test: $(ENV) ## the fast tests; what this machine lacks is named and skipped

@@ -13,13 +13,30 @@ from rich.console import Console
 
 from rookery.version import VERSION
 
-from . import daemon, delivery, door, flat, guard, hook, http, inbox, panes, peer, report, scene, send, start, wake
+from . import (
+    crews,
+    daemon,
+    delivery,
+    door,
+    flat,
+    guard,
+    hook,
+    http,
+    inbox,
+    panes,
+    peer,
+    report,
+    scene,
+    send,
+    start,
+    wake,
+)
 from .sizes import CI, FULL
 
 # The inbox is last: its million messages keep the disk busy for a while after they are there.
 MEASUREMENTS = {
     "send": send, "wake": wake, "delivery": delivery, "start": start, "door": door, "hook": hook, "daemon": daemon,
-    "panes": panes, "http": http, "flat": flat, "peer": peer, "guard": guard, "inbox": inbox,
+    "panes": panes, "crews": crews, "http": http, "flat": flat, "peer": peer, "guard": guard, "inbox": inbox,
 }  # fmt: skip
 
 

@@ -94,12 +94,12 @@ def _looked_at(home: str) -> int:
 def _taken_ms(place: Scene, home: str, every_s: float, idle_s: float) -> float:
     with daemon(place.environment(home) | {"ROOK_MONITOR_EVERY_S": str(every_s)}) as told:
         time.sleep(1.5 * OFTEN_S)  # what a daemon does when it begins is not what it does while nothing happens
-        before = _cpu_ms(told)
+        before = cpu_ms(told)
         time.sleep(idle_s)  # the thing measured
-        return (_cpu_ms(told) - before) / idle_s
+        return (cpu_ms(told) - before) / idle_s
 
 
-def _cpu_ms(told: dict[str, Any]) -> float:
+def cpu_ms(told: dict[str, Any]) -> float:
     """Of its threads, to the nanosecond, and of the programs it ran, to the tick."""
     threads = Path(f"/proc/{told['pid']}/task").iterdir()
     own = sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1_000_000

@@ -24,6 +24,9 @@ class Sizes(NamedTuple):
     http_calls: int  # of each verb in a round
     daemon_starts: int
     idle_s: float
+    crew_tasks: int
+    crew_sleep_s: float
+    crew_landed: int
 
 
 CI = Sizes(
@@ -31,10 +34,12 @@ CI = Sizes(
     inbox_calls=150, wakes=150, listeners=200, starts=40, peer_checks=(1_000, 10_000), peer_round_s=0.3,
     guard=(10, 10_000), guard_wild=(10, 1_000), guard_calls=100,
     http_rounds=6, flat_rounds=4, http_calls=100, daemon_starts=4, idle_s=3.0,
+    crew_tasks=40, crew_sleep_s=1.0, crew_landed=8,
 )  # fmt: skip
 FULL = Sizes(
     name="full", rounds=10, alone_rounds=20, round_s=1.0, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
     inbox_calls=1_000, wakes=1_000, listeners=200, starts=40, peer_checks=(1_000, 10_000, 100_000), peer_round_s=1.0,
     guard=(10, 10_000), guard_wild=(10, 1_000), guard_calls=500,
     http_rounds=20, flat_rounds=15, http_calls=400, daemon_starts=15, idle_s=20.0,
+    crew_tasks=200, crew_sleep_s=1.0, crew_landed=40,
 )  # fmt: skip

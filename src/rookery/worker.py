@@ -121,15 +121,19 @@ class Worker:
         return self._report("fail", reason=reason)
 
     def next(self, timeout: float | None = None) -> Assignment | None:
-        """Wait in the lobby for something to do; None if there is nothing within that many seconds. What was given
-        before counts as given as long as it is not reported."""
+        """Wait in the lobby for something to do; None if there is nothing within that many seconds, or if there will be
+        nothing more: then it is time to end. What was given before counts as given as long as it is not reported."""
         found = self._until(self._assigned, timeout)
-        if found is not None:
-            self.task = found.task
+        if not isinstance(found, Assignment):
+            return None
+        self.task = found.task
         return found
 
-    def _assigned(self) -> Assignment | None:
+    def _assigned(self) -> Assignment | bool | None:
+        """What it has to do; True if it is to end."""
         card = self.agent.call("worker.show", id=self.id or self.agent.name)
+        if card["wish"]:
+            return True
         if not card["task"] or card["report"] in ("done", "failed"):
             return None
         return Assignment(card["task"], card["title"], card["assignment"] or card["title"])

@@ -81,11 +81,23 @@ STEPS = (
     Step("can-commit --json", stdin=b"docs/b c.md\0"), Step("can-commit --json", stdin=b"src/io/x.py\0"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"),
+    # kinds of workers, and crews
+    Step("kinds"), Step("kinds --json"), Step("kinds", terminal=True), Step("kinds show scout"),
+    Step("kinds show nothing"), Step("kinds drop scout"), Step("crew list"), Step("crew list --all --json"),
+    Step("crew status"), Step("crew status crew-0009 --json"), Step("crew scale 3"), Step("crew scale 0 crew-0009"),
+    Step("crew stop"), Step(f"{ADA} crew stop crew-0009 -m no"),
     # what workers made
     Step("changes"), Step("changes --json"), Step("changes show change-0009"), Step("land list"),
     Step("land list --json"),
     Step("land list --state none"), Step("land add change-0009"), Step("land retry land-0009"),
     Step(f"{ADA} land undo land-0009"), Step("land undo land-0009"), Step("land drop land-0009 -m no"),
+    # workers, and what they say
+    Step("workers"), Step("workers --json"), Step("worker show w9"), Step("tell w9 hello"), Step("stop w9"),
+    Step("respawn w9"), Step("delete w9"), Step("kinds"), Step("kinds show scout"), Step("kinds drop scout"),
+    Step("crew list"), Step("crew status"), Step("crew scale 3"), Step("crew stop"),
+    Step("questions"), Step("questions --json"), Step("questions show q-9"), Step("answer q-9 yes --json"),
+    Step(f"{ADA} ask which"), Step(f"{ADA} done -m green"), Step(f"{ADA} fail -m -", b"it does not work"),
+    Step(f"{ADA} progress doing:it --json"), Step("answer q-9 --approve --option 1"),
     # files and slots
     Step(f"{ADA} reserve src/io/ docs/*.md -m writing"), Step(f"{ADA} reserve src/io/ --json"),
     Step(f"{BOB} reserve src/io/x.py"), Step(f"{BOB} reserve src/io/x.py --json"), Step(f"{BOB} can-write src/io/x.py"),

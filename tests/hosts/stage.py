@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.hosts.install import search_path, wanted, whole
-from tests.hosts.model.script import Asked, Move
+from tests.hosts.model.script import Asked, Move, Parts
 from tests.hosts.programs.port import Place, Program
 
 ROOT = Path(__file__).parents[2]
@@ -116,12 +116,12 @@ class Stage:
     def start(
         self,
         command: Sequence[str],
-        moves: Sequence[Move] = (),
+        moves: Sequence[Move] | Parts = (),
         environ: Mapping[str, str] | None = None,
         deadline_s: float = DEADLINE_S,
     ) -> Run:
         """Any command at all, in the place of the program, and no judgement of how it ended."""
-        (self.folder / "script.json").write_text(json.dumps(list(moves)))
+        (self.folder / "script.json").write_text(json.dumps(dict(moves) if isinstance(moves, Mapping) else list(moves)))
         spec = {
             "folder": str(self.folder),
             "command": list(command),

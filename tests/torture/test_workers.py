@@ -78,8 +78,8 @@ def killed_one(here: Site, chance: random.Random) -> bool:
 def run_of(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            carried = [each for each in file.read().split(b"\0") if each.startswith(b"ROOK_RUN=")]
-        return carried[0].partition(b"=")[2].decode() if carried else ""
+            said = [each for each in file.read().split(b"\0") if each.startswith(b"ROOK_RUN=")]
+        return said[0].partition(b"=")[2].decode() if said else ""
     except OSError:
         return ""
 

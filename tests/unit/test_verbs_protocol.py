@@ -201,6 +201,7 @@ def test_a_child_whose_parent_is_over_asks_whoever_is_above_that(shop: Shop) -> 
     shop.over(parent)
     assert shop.call(child, "ask", question="Which format?")["askedOf"] == "ada"
     shop.stage.call("delete", "ada", id=parent)
+    shop.stage.call("worker.forget", "system", id=parent)
     assert shop.call(child, "ask", question="Which of them?")["askedOf"] == "user"
 
 

@@ -29,6 +29,8 @@ class Assignment(NamedTuple):
     title: str = ""
     words: str = ""  # what was asked, in the author's words
     task: str = ""
+    judges: str = ""  # for one that reviews the task: the commits to compare, as `BASE HEAD`
+    reviews: bool = False
     parent: str = ""  # the worker that asked for it, if one did
     workspace: str = ""  # the folder it works in
     own_tree: bool = False  # a working tree of its own, begun at `base`
@@ -107,8 +109,9 @@ def of_order(order: Mapping[str, Any], *, team: str, workspace: str, own_tree: b
     words = "\n\n".join(dict.fromkeys(said))
     given = Assignment(
         worker=order["id"], agent=order["name"], team=team, author=order["asked_by"], title=order["title"], words=words,
-        task=order["task"], parent=order["parent"], workspace=workspace, own_tree=own_tree, base=order["base"],
-        plan_ok=order["plan_ok"], context=str(extra.get("context") or ""), refs=extra.get("entity_refs") or (),
+        task=order["task"], reviews=order["role"] == "review", judges=order.get("judges", ""), parent=order["parent"],
+        workspace=workspace, own_tree=own_tree, base=order["base"], plan_ok=order["plan_ok"],
+        context=str(extra.get("context") or ""), refs=extra.get("entity_refs") or (),
         lenses=[(name, written) for name, written in order["lenses"]], before=_left(order["before"]),
     )  # fmt: skip
     return brief(kinds.from_data({"name": order["kind"], **order["profile"]}), given)
@@ -186,7 +189,9 @@ def _history(given: Assignment) -> list[str]:
 
 def _facts(kind: Kind, given: Assignment) -> list[str]:
     lines = [f"**Workspace**: {_workspace(kind, given)}"]
-    if given.task:
+    if given.reviews:
+        lines.append(_judged(given))
+    elif given.task:
         lines.append(f"**Task**: {given.task}. It is claimed for you, and your report completes or fails it.")
     if kind.read_only:
         lines.append(
@@ -202,6 +207,14 @@ def _facts(kind: Kind, given: Assignment) -> list[str]:
     lines.append(f"**Others**: {_children(kind)} `rook who` tells who is here, `rook inbox` is your mail.")
     lines.append("**You decide**:\n" + rights(kind) if kind.decision_rights else f"**You decide**: {rights(kind)}")
     return lines
+
+
+def _judged(given: Assignment) -> str:
+    look = f" The change: `git diff {text.one_line(given.judges, 100)}`." if given.judges else ""
+    return (
+        f"**Task**: {given.task}, which another says is done: the assignment above was theirs. `rook task show "
+        f"{given.task}` tells their report.{look} Your verdict is your result, and decides whether it lands."
+    )
 
 
 def _workspace(kind: Kind, given: Assignment) -> str:

@@ -18,11 +18,12 @@ A text is one argument or standard input, never a shell's. One that could be tak
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rookery.core import errors, names, text
 from rookery.core.record import NamedTuple
 
-from .quoting import toml
+from .quoting import inline, toml
 from .reaching import TEXT_LIMIT, is_id
 
 INTERACTIVE, HEADLESS = "interactive", "headless"
@@ -32,6 +33,7 @@ PERMISSIONS = (EDIT, READ, ASK, ALL)
 SCRIPT = "script"
 OWN = "rook"  # the command that every worker may run
 SERVER = "rook"
+CODEX_FLAGS = "/<session-flags>/config.toml"  # the file that it takes its arguments for
 OPENING = "Your task:\n\n"
 # What the server of a worker's tools is told of its surroundings, by programs that tell it only what is named.
 PASSED_ON = ("ROOK_HOME", "ROOK_STORE", "ROOK_TEAM", "ROOK_AGENT", "ROOK_TOKEN_FILE", "ROOK_WORKER", "ROOK_RUN")
@@ -51,6 +53,8 @@ class Order(NamedTuple):
     commands: tuple[str, ...] = ()  # the beginnings of more commands that it may run
     folders: tuple[str, ...] = ()  # besides its own, those that it may write: the ledger's home
     server: tuple[str, ...] = ()  # the words that start Rookery's MCP server, for programs that take one
+    hooks: str = ""  # how hooks call `rook`, for programs that are given theirs when they start; empty: it has them
+    closed: bool = False  # a tool whose hook does not answer is refused
     trusted: bool = False  # the person trusts what this repository has set up for the program
     tree: str = ""  # the folder that it is started in
     task: str = ""
@@ -189,6 +193,8 @@ def _claude(order: Order, headless: bool) -> Launch:
         words.append(f"--append-system-prompt={order.guardrails}")
     if order.server:
         words.append(f"--mcp-config={_json({'mcpServers': {SERVER: _server(order)}})}")
+    if order.hooks:
+        words.append(f"--settings={_json({'hooks': _hooks(order)})}")
     if order.seed:
         words += ["--resume", order.seed, "--fork-session"]
     return Launch(tuple(words))
@@ -209,6 +215,8 @@ def _codex(order: Order, headless: bool) -> Launch:
         words += ["-c", f"developer_instructions={toml(order.guardrails)}"]
     if order.server:
         words += ["-c", f"mcp_servers.{SERVER}={_codex_server(order)}"]
+    if order.hooks:
+        words += ["-c", f"hooks={_codex_hooks(order)}"]
     if order.seed:  # at a terminal it would ask in which folder: the session's, or its own
         words += [*(("--cd", order.tree) if order.tree else ()), "fork", order.seed]
     return Launch((*words, *(("-",) if headless else ())))
@@ -220,6 +228,15 @@ def _codex_server(order: Order) -> str:
         f"{{command={toml(order.server[0])}, args=[{args}], env_vars=[{passed}], startup_timeout_sec=30, required=true,"
         ' default_tools_approval_mode="approve"}'
     )
+
+
+def _codex_hooks(order: Order) -> str:
+    """With the digests by which it trusts these very hooks, and no others, for this one session."""
+    from . import trust
+
+    groups = _hooks(order)
+    trusted = {name: {"trusted_hash": digest} for _, name, digest in trust.codex_hooks(CODEX_FLAGS, {"hooks": groups})}
+    return inline({**groups, "state": trusted})
 
 
 def _gemini(order: Order, headless: bool) -> Launch:
@@ -286,6 +303,7 @@ _PROMPTED: Mapping[str, Callable[[str], Sequence[str]]] = {
     "copilot": lambda prompt: (f"--interactive={prompt}",),
     "pi": lambda prompt: ("--", prompt),
 }
+HOOKED = ("claude", "codex")  # those that take hooks as arguments
 _SYSTEM_PROMPTS = ("claude", "codex", "pi")
 _FORKING = ("claude", "codex", "pi")  # OpenCode does it too, and then does not end: a session is bound to its folder
 
@@ -300,6 +318,12 @@ def _model(order: Order, option: str) -> list[str]:
 
 def _server(order: Order) -> dict[str, object]:
     return {"command": order.server[0], "args": list(order.server[1:])}
+
+
+def _hooks(order: Order) -> dict[str, list[dict[str, Any]]]:
+    from . import setup
+
+    return setup.given(order.host, order.hooks, closed=order.closed)
 
 
 def _json(value: object) -> str:

@@ -1,6 +1,7 @@
 """What each agent program needs in a repository to ask Rookery: its hooks, the MCP server, what it reads about us."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from shlex import join, split
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from .pieces import Block, Hooks, OwnFile, Piece, Server, Switch
 from .quoting import toml
 
 TIMEOUT_S = 10  # the hook has a deadline of its own, far below; this is for a machine that is lost in thought
+SHORTER = {("codex", "SessionEnd"): 3}  # more than it allows, which it complains of in its stream
 SETTINGS = "rookery.toml"
 FOLDERS = {
     "claude": ".claude", "codex": ".codex", "gemini": ".gemini", "opencode": ".opencode", "copilot": ".github/hooks",
@@ -58,6 +60,37 @@ def _once(found: Sequence[Piece]) -> list[Piece]:
 def of_host(host: str, wanted: Wanted) -> list[Piece]:
     """Only what the program itself reads: hooks first."""
     return _BUILDERS[host](wanted)
+
+
+def given(host: str, rook: str, *, closed: bool = False) -> dict[str, list[dict[str, Any]]]:
+    """A program's hooks, by event, for one that is started with them and finds none in its folder."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for piece in _hooks(host, rook, closed=closed):
+        for event, entry in piece.entries.items():
+            most = SHORTER.get((host, event), entry["timeout"])
+            groups.setdefault(event, []).append({"hooks": [{**entry, "timeout": most}]})
+    return groups
+
+
+def is_hooked(host: str, files: Mapping[str, str]) -> bool:
+    """Does one of these files, by their path in a repository, have our hooks already? One that can not be read, by the
+    program neither, has none."""
+    for piece in _hooks(host, "rook"):
+        for path, text in files.items():
+            with suppress(BadInput):
+                if path == piece.path and piece.found(text):
+                    return True
+    return False
+
+
+def hook_files(host: str) -> list[str]:
+    """Where a program's hooks may stand, from a repository's folder on."""
+    return list(dict.fromkeys(piece.path for piece in _hooks(host, "rook")))
+
+
+def _hooks(host: str, rook: str, *, closed: bool = False) -> list[Hooks]:
+    made = of_host(host, Wanted(rook, closed, dict.fromkeys(TEXTS, "")))
+    return [piece for piece in made if isinstance(piece, Hooks)]
 
 
 # -- words -----------------------------------------------------------------------------------------------------------

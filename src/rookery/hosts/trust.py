@@ -31,7 +31,7 @@ def codex(settings: Mapping[str, Any], hooks_file: str, document: Mapping[str, A
                        "Start `codex` here and trust the folder.")  # fmt: skip
     state = _table(_table(settings, "hooks"), "state")
     untrusted, off = [], []
-    for event, at, digest in _codex_hooks(hooks_file, document):
+    for event, at, digest in codex_hooks(hooks_file, document):
         said = _table(state, at)
         if said.get("trusted_hash") != digest:
             untrusted.append(event)
@@ -45,7 +45,7 @@ def codex(settings: Mapping[str, Any], hooks_file: str, document: Mapping[str, A
     return Verdict(True, "Codex trusts them")
 
 
-def _codex_hooks(hooks_file: str, document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def codex_hooks(hooks_file: str, document: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """(event, the name that the state has for it, digest) of every hook that is ours."""
     from .setup import is_hook
 

@@ -6,6 +6,8 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
 
     courier     the mail that waits, taken to whoever it is for, by the best way there is
     reaching    the agent program itself called: a message queued, a turn begun in a session that was
+    supervisor  workers begun, watched, stopped, and their ends written down; `orders` says what each is started with,
+                `metering` what it uses, `telling` how it is to readers outside, `tidying` puts old ones away
     monitor     sessions that died, are blocked, stuck or stalled, noticed and told
     crews       a step of each crew whenever one may be due
     lander      finished work, merged, checked and taken to its branch

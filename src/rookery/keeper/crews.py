@@ -1,6 +1,6 @@
 """Crews: a step is taken whenever one may be due. What is due, and what is done about it, are the verbs' to say.
 
-A worktree that waited in the lobby is brought to the tip of its branch here, before its worker is given a task.
+A worktree that waited in the lobby is brought to where its next task begins, before its worker is given that.
 """
 
 import asyncio
@@ -73,15 +73,16 @@ class Crews:
 
     async def _give(self, team: str, given: Mapping[str, Any]) -> None:
         try:
-            base = await asyncio.to_thread(_refreshed, given["root"], given["tree"])
+            base = await asyncio.to_thread(_refreshed, given["root"], given["tree"], given["start"])
             await self._verbs.call(team, "crew.give", {"id": given["worker"], "task": given["task"], "base": base})
         except errors.RookError as error:  # its worker is of no use, and another gets the task
             log.warning("%s of %s: %s", given["worker"], team, error.message)
             await self._verbs.call(team, "stop", {"id": given["worker"], "reason": error.message[:200]})
 
 
-def _refreshed(root: str, tree: str) -> str:
-    """At the tip of the branch that its work will land on. Nothing there is lost: a worker that waits has none."""
-    tip = repository.commit_of(root, repository.branch_of(root) or "HEAD")
+def _refreshed(root: str, tree: str, start: str = "") -> str:
+    """Where its work begins: at the tip of the branch that it will land on, or where it left off before. Nothing there
+    is lost: a worker that waits has none."""
+    tip = start or repository.commit_of(root, repository.branch_of(root) or "HEAD")
     repository.told(tree, "checkout", "--quiet", "--detach", tip)
     return tip

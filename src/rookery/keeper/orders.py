@@ -1,22 +1,25 @@
 """What a worker is started with: its brief and its words. Made from the order that `worker.begin` gives."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from rookery.core import briefs
 from rookery.hosts import launching
 from rookery.hosts.launching import Launch
-from rookery.runtime import installed
+from rookery.runtime import files, installed
 from rookery.runtime.starting import Place
 
 Order = Mapping[str, Any]
 LONGEST = 60_000  # bytes of a brief that is the first prompt itself; a longer one is read by whoever it is for
+SETTINGS_LIMIT = 1 << 20
 
 
 def wants_tree(order: Order) -> bool:
-    """Whether it works in a worktree of its own: as its kind says, unless the request said otherwise."""
+    """Whether it works in a worktree of its own: as its kind says, unless the request said otherwise. Whoever judges
+    compares commits."""
     said = order["extra"]
-    if said.get("no_worktree"):
+    if said.get("no_worktree") or order["role"] == "review":
         return False
     return bool(said.get("worktree") or order["profile"].get("worktree", True))
 
@@ -37,8 +40,26 @@ def launch(
         seed=order["seed"], guardrails=_reminder(order, path),
         permissions=launching.READ if profile.get("read_only") else profile.get("permissions") or launching.EDIT,
         folders=(environ["ROOK_HOME"],), server=(installed.rook(environ), "mcp"), tree=cwd,
-        task=order["task"], brief=path,
+        task=order["task"], brief=path, hooks=_hooks(order["host"], cwd, environ),
+        closed=bool(profile.get("read_only") or profile.get("plan_gate")),
     ))  # fmt: skip
+
+
+def _hooks(host: str, cwd: str, environ: Mapping[str, str]) -> str:
+    """How its hooks call `rook`; nothing where the program finds hooks of ours in its folder or the person's home, and
+    would ask twice."""
+    from rookery.hosts import setup
+
+    if host not in launching.HOOKED:
+        return ""
+    for folder in (cwd, environ.get("HOME", "")):
+        paths = {path: os.path.join(folder, path) for path in setup.hook_files(host)} if folder else {}
+        found = {
+            path: files.read_from(at, 0, SETTINGS_LIMIT)[0].decode("utf-8", "replace") for path, at in paths.items()
+        }
+        if setup.is_hooked(host, found):
+            return ""
+    return installed.rook(environ)
 
 
 def _read(path: str) -> str:

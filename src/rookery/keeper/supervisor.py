@@ -50,6 +50,7 @@ class Ground(NamedTuple):
     boot: str
     store: str = ""  # where the ledger is, if that was said
     hosts: Mapping[str, Any] = {}  # how agent programs are called here
+    capture: bool = False  # all that terminals show is kept
 
 
 class Supervisor:
@@ -306,6 +307,7 @@ class Supervisor:
         return self._starter.start(
             where, order["backend"], made.argv, run=order["run"], cwd=cwd,
             environ=environ | dict(made.environ), stdin=made.stdin or "", streams=made.streams,
+            private=self._ground.passed_on, capture=self._ground.capture,
         )  # fmt: skip
 
     def _tree(self, order: orders.Order, where: Place) -> tuple[str, str]:

@@ -28,6 +28,8 @@ May touch: the disk, /proc, the clocks, the kernel's randomness. Knows no rule a
     installed   programs on the caller's PATH, and how this very `rook` is called
     hooks       where git looks for its hooks
     tmux        panes of tmux: looked at, typed into and locked, by socket, server and pane id
+    starting    programs of workers on any backend: begun once, found again, harvested, put away
+    runs        the processes of one run, found by what they carry and ended by who they are
     ourtmux     a tmux server of our own, for what Rookery starts
     ptys        terminals that Rookery holds itself, where there is no tmux: started, looked at, typed into
     holder      the process that holds one, with its screen in `vt/`; `attaching` shows it to a person

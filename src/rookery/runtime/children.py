@@ -5,7 +5,8 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 
 from rookery.core.errors import Refused
 
@@ -13,35 +14,6 @@ from rookery.core.errors import Refused
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGQUIT)
 BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 NOT_FOUND, NOT_ALLOWED, BY_SIGNAL = 127, 126, 128  # exit codes as shells give them
-
-
-class Child:
-    def __init__(self, argv: Sequence[str], *, environ: Mapping[str, str], cwd: str) -> None:
-        self._process = subprocess.Popen(
-            list(argv), env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )  # fmt: skip
-        self.pid = self._process.pid
-
-    def finished(self, timeout_s: float) -> tuple[int, str]:
-        """(exit code, what it printed); it is killed if it takes longer, and the code is then negative."""
-        try:
-            said, _ = self._process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            said, _ = self._process.communicate()
-        return self._process.returncode, said
-
-    def failed(self) -> bool:
-        return self._process.poll() not in (None, 0)
-
-    def running(self) -> bool:
-        return self._process.poll() is None
-
-    def kill(self) -> None:
-        if self.running():
-            self._process.kill()
-            self._process.communicate()
 
 
 class Foreground:
@@ -96,9 +68,21 @@ def _is_foreground() -> bool:
         return False
 
 
-def run_module(module: str, *args: str, environ: Mapping[str, str], cwd: str) -> Child:
-    """A module of this very installation, in a process of its own."""
-    return Child([sys.executable, "-m", module, *args], environ=environ, cwd=cwd)
+@contextmanager
+def undisturbed() -> Generator[None]:
+    """Whoever interrupts or ends this process waits until the block is over. Only in the main thread."""
+    late: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: late.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if late:
+        signal.raise_signal(late[0])
 
 
 def detached(module: str, *args: str, environ: Mapping[str, str], cwd: str, log: str, wait_s: float) -> str:

@@ -201,14 +201,17 @@ def identity(path: str) -> tuple[int, int]:
 
 
 @contextmanager
-def scratch(prefix: str, *, keep: bool = False) -> Generator[str]:
-    """A private folder of its own, gone afterwards unless it is kept."""
+def scratch(prefix: str, *, keep: bool = False, keep_after: type[Exception] | tuple[()] = ()) -> Generator[str]:
+    """A private folder of its own, gone afterwards unless it is kept, also after an error that it tells about."""
     import shutil
     import tempfile
 
-    folder = tempfile.mkdtemp(prefix=prefix)
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
     try:
         yield folder
+    except keep_after:
+        keep = True
+        raise
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

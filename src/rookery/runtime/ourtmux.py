@@ -16,7 +16,8 @@ from rookery.runtime import places, process, tmux
 
 NAME = "tmux"
 SIZE = (200, 50)
-MARK = "@rook_run"
+MARK, CAPTURE = "@rook_run", "@rook_capture"
+CAPTURING = "exec cat >>#{q:@rook_capture}"  # fixed; tmux quotes the name
 GIVEN = "#{pid} #{pane_id} #{pane_pid}"
 # What a program needs to run at all; everything else is given to each window by itself.
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
@@ -38,34 +39,60 @@ def place(home: str) -> str:
     return socket
 
 
+class Kept(NamedTuple):
+    """What a window is besides its program: one with a mark stays when that has ended, and can be found by it."""
+
+    mark: str = ""
+    private: Mapping[str, str] = {}  # variables that nobody else on the machine may see, not even for a moment
+    capture: str = ""  # a file to which all that it shows is added, raw
+
+
+PLAIN = Kept()
+
+
 def new_window(
     home: str, argv: Sequence[str], *, cwd: str, environ: Mapping[str, str], size: tuple[int, int] = SIZE,
-    mark: str = "",
+    kept: Kept = PLAIN,
 ) -> Window:  # fmt: skip
     """Run a program in a terminal of its own. Its words are passed on as they are; no shell reads them.
 
-    One with a mark stays when its program has ended, for its last lines and its exit status, and can be found by it.
-
-    Known weakness: the variables are words of a command for a moment, and so other users of the machine can see them.
+    Known weakness: the variables are words of a command for a moment, and so other users of the machine can see them,
+    but for those that are said to be private.
     """
     socket = place(home)
     places.private_folder(os.path.dirname(socket))
     kind = ["new-session", "-d", "-P", "-F", GIVEN, "-x", str(size[0]), "-y", str(size[1]), "-c", cwd]
     given = [word for name, value in environ.items() for word in ("-e", tmux.word(f"{name}={value}"))]
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    # In one step with its beginning: what ends at once would be gone before it could be marked.
-    marked = [";", "set-option", "-p", MARK, mark, ";", "set-option", "-w", "remain-on-exit", "on"] if mark else []
+    own = {name: os.environ[name] for name in KEPT if name in os.environ}
+    names = _taught(socket, kept.private, own) if kept.private else []
     # One word alone would be given to a shell; `env` takes it as it is.
-    said = tmux.run(
-        socket, ["-f", os.devnull, *kind, *given, "--", "env", *map(tmux.word, argv), *marked], environ=kept
-    )
+    command = [*names, *kind, *given, "--", "env", *map(tmux.word, argv), *_marked(kept)]
+    said = tmux.run(socket, ["-f", os.devnull, *command], environ={**own, **kept.private})
     numbers = said.out.split()
     if said.code or len(numbers) != 3:
         raise Refused(f"No terminal could be opened: {said.err.strip()}.", "Is tmux installed?", code="NO_TERMINAL")
     where, first = tmux.address(socket, int(numbers[0]), numbers[1]), process.identify(int(numbers[2]))
-    if where is None or first is None:
+    if where is None or (first is None and not kept.mark):
         raise Refused(f"{argv[0]} ended as soon as it was started.", "Run it by hand to see why.", code="NOT_STARTED")
-    return Window(where, first)
+    return Window(where, first or process.Process(int(numbers[2]), ""))
+
+
+def _marked(kept: Kept) -> list[str]:
+    """In one step with its beginning: what ends at once would be gone before it could be marked."""
+    words: list[str] = []
+    if kept.mark:
+        words += [";", "set-option", "-p", MARK, kept.mark, ";", "set-option", "-w", "remain-on-exit", "on"]
+    if kept.capture:
+        words += [";", "set-option", "-p", CAPTURE, tmux.word(kept.capture), ";", "pipe-pane", CAPTURING]
+    return words
+
+
+def _taught(socket: str, private: Mapping[str, str], own: Mapping[str, str]) -> list[str]:
+    """Have the server take these variables from whoever opens a window, over its socket. It must be there before: what
+    starts it with them would give them to every window."""
+    tmux.run(socket, ["-f", os.devnull, "start-server", ";", "set-option", "-s", "exit-empty", "off"], environ=own)
+    names = " ".join(name for name in private if name.isidentifier())
+    return ["set-option", "-s", "exit-empty", "on", ";", "set-option", "-g", "update-environment", names, ";"]
 
 
 def find(home: str, mark: str) -> dict[str, str] | None:

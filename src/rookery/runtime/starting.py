@@ -107,7 +107,7 @@ class Starter:
 
     def start(
         self, where: Place, backend: str, argv: Sequence[str], *, run: str, cwd: str, environ: Mapping[str, str],
-        stdin: str = "", streams: bool = False,
+        stdin: str = "", streams: bool = False, private: Sequence[str] = (), capture: bool = False,
     ) -> Begun:  # fmt: skip
         """It runs when this returns; a refusal if it does not."""
         if not argv:
@@ -115,7 +115,9 @@ class Starter:
         words = ["sh", "-c", SCRIPT, "sh", where.of_run("begun"), where.of_run("exit"), *argv]
         terminal: Mapping[str, str] = {}
         if backend == "tmux":
-            terminal = ourtmux.new_window(self._home, words, cwd=cwd, environ=environ, mark=run).address
+            kept = _kept(where, run, environ, private, capture)
+            shown = {name: value for name, value in environ.items() if name not in kept.private}
+            terminal = ourtmux.new_window(self._home, words, cwd=cwd, environ=shown, kept=kept).address
         elif backend == "pty":
             terminal = ptys.start(self._home, words, cwd=cwd, environ=environ).address
         else:
@@ -151,6 +153,16 @@ class Starter:
 
     def reap(self) -> None:
         self._children = [each for each in self._children if each.poll() is None]
+
+
+def _kept(
+    where: Place, run: str, environ: Mapping[str, str], private: Sequence[str], capture: bool
+) -> ourtmux.Kept:  # fmt: skip
+    """Variables that the person named may be keys; those of the program's own are no secret."""
+    path = where.of_run("terminal.log") if capture else ""
+    if path:
+        _private(path).close()
+    return ourtmux.Kept(run, {name: environ[name] for name in private if name in environ}, path)
 
 
 def _private(path: str) -> IO[bytes]:

@@ -317,12 +317,15 @@ def _make(tx: Tx, row: Row, task: str, kind: str, role: str) -> None:
     terms = json.loads(row["terms"])
     starter = tx.find_agent(row["starter"])
     assert starter is not None
+    host = crewing.profile_of(tx, kind)["host"] or terms["host"]
     extra = {name: terms[name] for name in ("program", "no_worktree") if terms[name]}
-    crewing.make(tx, starter, task, kind=kind, host=terms["host"], backend=terms["backend"], crew=row["id"], role=role,
+    if host != terms["host"]:
+        extra.pop("program", None)  # of another host than its own
+    crewing.make(tx, starter, task, kind=kind, host=host, backend=terms["backend"], crew=row["id"], role=role,
                  root=row["root"], extra=extra)  # fmt: skip
 
 
-def _again(tx: Tx, row: Row, action: Action) -> None:
+def _again(tx: Tx, row: Row, action: Action) -> dict[str, Any] | None:
     """The worker that had it goes on in its own worktree: with its program if that runs, else with a new run."""
     worker = crewing.find(tx, action.worker)
     if worker["state"] == workers.State.ENDED:
@@ -332,13 +335,24 @@ def _again(tx: Tx, row: Row, action: Action) -> None:
         )
         tx.ring(workers.KEEPER)
     elif worker["report"] in workers.SETTLED:
+        if worker["role"] == "lobby" and worker["tree"]:
+            return _to_give(tx, worker, action.task)
         hand(tx, worker, action.task)
+    return None
+
+
+def _to_give(tx: Tx, worker: Row, task: str) -> dict[str, Any]:
+    """Its worktree is put right first, which is no matter for a transaction. One that takes task after task may have
+    done another since: it goes on where it left this one."""
+    made = next((row for row in tx.all("changes_of_task", task=task, limit=10) if row["worker"] == worker["id"]), None)
+    return {"worker": worker["id"], "task": task, "tree": worker["tree"], "root": worker["root"],
+            "start": made["head"] if made else ""}  # fmt: skip
 
 
 def _give(tx: Tx, row: Row, action: Action) -> dict[str, Any] | None:
     worker = crewing.find(tx, action.worker)
-    if worker["tree"]:  # brought up to date first, which is no matter for a transaction
-        return {"worker": worker["id"], "task": action.task, "tree": worker["tree"], "root": worker["root"]}
+    if worker["tree"]:
+        return _to_give(tx, worker, action.task)
     hand(tx, worker, action.task)
     return None
 

@@ -131,7 +131,8 @@ def _refuse_early(own: Mapping[str, Any], run: str) -> None:
     if own["role"] == "review":
         raise errors.Refused(
             f"{own['id']} reviews: its result is a verdict.",
-            f"`rook task review {own['task']} SHIP|NEEDS_WORK|MAJOR_RETHINK -m FEEDBACK`.", code="VERDICT_WANTED",
+            f"`rook task review {own['task']} SHIP|NEEDS_WORK|MAJOR_RETHINK -m FEEDBACK`; with tools, `done` with the "
+            "verdict as outcome.", code="VERDICT_WANTED",
         )  # fmt: skip
 
 
@@ -293,5 +294,9 @@ def _reported(tx: Tx, id: str) -> dict[str, Any]:
 
 
 def _change(tx: Tx, row: Row) -> str | None:
-    found = tx.all("changes_of_worker", worker=row["id"], limit=1) if row["report"] == Report.DONE else []
-    return found[0]["id"] if found else None
+    """The change set of this report."""
+    if row["report"] != Report.DONE:
+        return None
+    asked = {"task": row["task"]} if row["task"] else {"worker": row["id"]}
+    found = tx.all("changes_of_task" if row["task"] else "changes_of_worker", **asked, limit=1)
+    return found[0]["id"] if found and found[0]["worker"] == row["id"] else None

@@ -131,7 +131,7 @@ def _order(tx: Tx, row: Row) -> dict[str, Any]:
         "description": task["description"] if task else "", "spec": task["spec"] if task else "",
         "resources": json.loads(task["resources"]) if task else [], "role": row["role"], "crew": row["crew"],
         "parent": row["parent"], "asked_by": asker["name"] if asker else "", "plan_ok": bool(row["plan_ok"]),
-        "before": _before(tx, row), "lenses": _lenses(tx, json.loads(row["extra"])),
+        "judges": _judged(tx, row), "before": _before(tx, row), "lenses": _lenses(tx, json.loads(row["extra"])),
     }  # fmt: skip
 
 
@@ -139,6 +139,12 @@ def _lenses(tx: Tx, extra: Mapping[str, Any]) -> list[list[str]]:
     """Perspectives that were asked for, with their text as it is now: the repository's, never the sender's."""
     found = ((name, tx.world.directory.lens(name)) for name in extra.get("lenses") or ())
     return [[name, written] for name, written in found if written]
+
+
+def _judged(tx: Tx, row: Row) -> str:
+    """The commits between which the change lies that a reviewer is to judge."""
+    found = tx.all("changes_of_task", task=row["task"], limit=1) if row["role"] == "review" else []
+    return f"{found[0]['base']} {found[0]['head']}" if found else ""
 
 
 def _before(tx: Tx, row: Row) -> dict[str, Any]:

@@ -7,6 +7,9 @@ A move is a JSON object, because it travels to the server's process:
     {"call": TOOL, "text": TEXT}        it asks for a tool that takes free text instead of JSON
     {"expect": TEXT}                    before the next move: by then the program must have told the model this
     {"meanwhile": COMMAND, "env", "cwd"}   before the next move: while the model thinks, this is run to its end, once
+
+Where several programs talk to one model, each part is a list of its own under the words that only its conversation
+holds (`Parts`): {"You are BrightWren": [...], "You are SwiftRaven": [...]}.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +17,7 @@ from typing import Any, NamedTuple
 
 OVER = "(the script is over)"
 Move = dict[str, Any]
+Parts = Mapping[str, Sequence[Move]]
 
 
 class Asked(NamedTuple):
@@ -53,6 +57,14 @@ def expect(text: str) -> Move:
 
 def meanwhile(command: Sequence[str], env: Mapping[str, str], cwd: str) -> Move:
     return {"meanwhile": list(command), "env": dict(env), "cwd": cwd}
+
+
+def part(script: Sequence[Move] | Parts, asked: Asked) -> tuple[str, Sequence[Move]]:
+    """Whose conversation it is, and its moves; nobody's has none."""
+    if not isinstance(script, Mapping):
+        return "", script
+    said = "\n".join(asked.texts)
+    return next(((words, moves) for words, moves in script.items() if words in said), ("", ()))
 
 
 def next_move(moves: Sequence[Move], asked: Asked) -> Answer:

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from . import anthropic, chat, gemini, responses
-from .script import Answer, Move, next_move, say
+from .script import Answer, Asked, Move, Parts, next_move, part, say
 
 WIRES = (anthropic, responses, gemini, chat)
 MEANWHILE_S = 60.0
@@ -30,11 +30,11 @@ class Model(ThreadingHTTPServer):
 
     def __init__(self, script: Path, log: Path, port: int) -> None:
         super().__init__(("127.0.0.1", port), Turn)
-        self._moves: list[Move] = json.loads(script.read_text())
+        self._script: list[Move] | Parts = json.loads(script.read_text())
         self._log = log
         self._lock = threading.Lock()
         self._life = threading.Lock()
-        self._lived: set[int] = set()
+        self._lived: set[tuple[str, int]] = set()
         self._count = 0
 
     def handle_request_body(self, path: str, body: dict[str, Any]) -> tuple[int, str, Iterator[bytes]]:
@@ -43,15 +43,19 @@ class Model(ThreadingHTTPServer):
             self._write_down({"path": path, "body": body, "status": 404})
             return 404, "application/json", iter([b'{"error": {"message": "the scripted model has no such path"}}'])
         asked = wire.read(body)
-        chosen = self._live_through(asked.turns, next_move(self._moves, asked))
+        chosen = self._chosen(asked)
         count = self._write_down({"path": path, "body": body, "asked": asked._asdict(), "answer": chosen._asdict()})
         return 200, *wire.answer(path, body, chosen.move, f"{count:04}")
 
-    def _live_through(self, turns: int, chosen: Answer) -> Answer:
+    def _chosen(self, asked: Asked) -> Answer:
+        who, moves = part(self._script, asked)
+        return self._live_through((who, asked.turns), next_move(moves, asked))
+
+    def _live_through(self, turn: tuple[str, int], chosen: Answer) -> Answer:
         """What happens meanwhile happens once, however often the program asks."""
         with self._life:
-            if turns not in self._lived and chosen.meanwhile:
-                self._lived.add(turns)
+            if turn not in self._lived and chosen.meanwhile:
+                self._lived.add(turn)
                 if said := next(filter(None, map(failure, chosen.meanwhile)), ""):
                     return Answer(say(said), unmet=said)
         return chosen

@@ -52,8 +52,10 @@ COMMANDS = (
         WORKSPACE, Extra(("--keep-workers",), "leave the workers running; the next daemon goes on with them"),
     )),
     Command("mcp", "start", "special.serve_mcp", "Serve a model's tools on standard input and output (MCP)"),
-    Command("demo", "start", "demo.run", "Watch a small crew of real processes work together",
-            (Extra(("--keep",), "keep the demo's home to look around in"),)),
+    Command("demo", "start", "demo.run", "Watch a crew work off a plan, on a repository of its own", (
+        Extra(("--keep",), "keep the demo's folder to look around in"),
+        Extra(("--interactive",), "answer the crew's question yourself"),
+    )),
     Command("hook", "start", "special_hook.answered", "Answer a hook of an agent program, its event on stdin", (
         Extra(("host",), "the agent program: claude, codex, gemini, opencode, copilot, pi, or one of your own"),
         Extra(("moment",), "start, prompt, before, after, stop, rest, blocked or end, where the event does not say; "

@@ -51,6 +51,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_landing
 
         return show_landing.SHOWS[shown_as]
+    if shown_as == "demo":
+        from . import show_demo
+
+        return show_demo.SHOWS[shown_as]
     if shown_as.startswith("crew."):
         from . import show_crews
 
@@ -414,30 +418,6 @@ def _doctor(result: dict[str, Any]) -> RenderableType:
     return Group(table, end)
 
 
-def _demo(result: dict[str, Any]) -> RenderableType:
-    waits = result["wake_ms"]
-    pids = ", ".join(f"{name} (pid {pid})" for name, pid in result["agents"].items())
-    lines: list[RenderableType] = [
-        Text("\nWhat happened", "bold"),
-        Text(f"  {result['events']} events by {pids} and you, in one ledger, numbered without a gap."),
-    ]
-    if waits:
-        middle = waits[len(waits) // 2]
-        lines.append(
-            Text(
-                f"  Mail was read {middle} ms after it was sent (median of {len(waits)}; readers slept till the bell)."
-            )
-        )
-    lines += [
-        Text("\nThe handoff, as its receipts tell it", "bold"),
-        Padding(_receipts(result["handoff"]), (0, 0, 0, 2)),
-    ]
-    if result["home"]:
-        lines.append(Text(f"\nKept: ROOK_HOME={result['home']} ROOK_TEAM=demo rook feed", "dim"))
-    lines.append(Text("\nNext: `rook join NAME` in two shells, then `rook send NAME -s hello` and `rook wait`.", "dim"))
-    return Group(*lines)
-
-
 def _export(result: dict[str, Any]) -> RenderableType:
     return say(f"{result['exported']} messages in {result['folder']}")
 
@@ -468,6 +448,6 @@ SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "inbox": _inbox,
     "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
     "escalations": _escalations, "lenses": _lenses, "feed": _feed, "events": _feed, "stats": _stats,
-    "demo": _demo, "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
+    "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
     "export.audit": _export_audit,
 }  # fmt: skip

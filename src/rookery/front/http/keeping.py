@@ -104,7 +104,7 @@ def supervisor(daemon: Daemon) -> Supervisor:
     ground = Ground(
         house.places.home, house.environ, tuple(house.settings["worker.environment"]), owner=_owner(house.host),
         boot=house.boot, store=house.places.store if house.environ.get("ROOK_STORE") else "",
-        hosts=house.settings["hosts"],
+        hosts=house.settings["hosts"], capture=house.settings["worker.capture_terminal"],
     )  # fmt: skip
     verbs = Acting(daemon, "worker.teams")
     return Supervisor(verbs, house.bell, ground, poll_s=daemon.poll_s, reached=faults.reach)

@@ -1,12 +1,15 @@
 """The shapes of what is answered about workers: to people, and to the keeper that makes them true."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
-from .shapes_mail import Sent, Words
+from rookery.core import workers
+
+from .shapes_guard import Lease
+from .shapes_mail import Counts, Sent, Words
 
 
-class WorkerTokens(TypedDict):
+class UsedTokens(TypedDict):
     input: int
     output: int
 
@@ -18,9 +21,9 @@ class Worker(TypedDict):
     host: str
     backend: str
     model: str
-    status: str
-    state: str
-    report: str
+    status: workers.Shown
+    state: workers.State
+    report: workers.Report
     stale: bool
     warning: str
     task: str | None
@@ -34,14 +37,14 @@ class Worker(TypedDict):
     tree: str | None
     machine: str
     crashes: int
-    wish: str
+    wish: workers.Wish
     why: str
     kept: str | None
     pid: int | None
     terminal: dict[str, Any] | None
     exit_code: int | None
     ending: str
-    tokens: WorkerTokens
+    tokens: UsedTokens
     at: str
     moved: str
     since: str
@@ -63,7 +66,7 @@ class Run(TypedDict):
     exit_code: int | None
     ended_at: str | None
     model: str
-    tokens: WorkerTokens
+    tokens: UsedTokens
     session: str
 
 
@@ -91,11 +94,38 @@ class WorkerTeams(TypedDict):
     teams: Words
 
 
+class Watched(TypedDict):
+    id: str
+    name: str
+    run: str
+    n: int
+    state: workers.State
+    wish: workers.Wish
+    wish_ms: int
+    report: workers.Report
+    phase: str
+    host: str
+    backend: str
+    pid: int | None
+    started: str
+    boot: str
+    terminal: dict[str, Any]
+    tree: str
+    root: str
+    task: str
+    transcript: str
+    owner: str
+    mine: bool
+    age_ms: int
+    max_ms: int
+    nudged: bool
+
+
 class WorkersDue(TypedDict):
     begin: Words
-    watch: list[dict[str, Any]]
+    watch: list[Watched]
     next_ms: int | None
-    terms: dict[str, int]
+    terms: Counts
 
 
 class TaskNote(TypedDict):
@@ -149,17 +179,19 @@ class WorkerBegun(TypedDict):
     worker: Order | None
 
 
-class _Fenced(TypedDict):
+class OfRun(TypedDict):
     id: str
-    fenced: bool
+    fenced: bool  # another run is meant
 
 
-class WorkerStarted(_Fenced, total=False):
-    lease: dict[str, Any] | None
+class WorkerStarted(OfRun):
+    """The lease is told once, to the first that says so."""
+
+    lease: NotRequired[Lease | None]
 
 
-class WorkerEnded(_Fenced, total=False):
-    state: str
+class WorkerEnded(OfRun):
+    state: NotRequired[workers.State]
 
 
 class WorkersBeaten(TypedDict):
@@ -211,7 +243,7 @@ RESULTS: Mapping[str, Any] = {
     "spawn": WorkerShown, "workers": Workers, "worker.show": WorkerShown, "tell": Sent, "stop": WorkerShown,
     "respawn": WorkerShown, "delete": WorkerDeleted, "worker.teams": WorkerTeams, "worker.due": WorkersDue,
     "worker.begin": WorkerBegun, "worker.started": WorkerStarted, "worker.beat": WorkersBeaten,
-    "worker.used": _Fenced, "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded, "worker.down": WorkersDown,
+    "worker.used": OfRun, "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded, "worker.down": WorkersDown,
     "worker.left": WorkersLeft, "worker.evict": WorkersEvicted, "worker.forget": WorkerForgotten,
     "worker.keep": WorkerKept, "worker.trees": WorkersReclaimable, "worker.reclaim": WorkerReclaimed,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from rookery.core import errors, protocol, tokens
+from rookery.core import errors, protocol, tasks, tokens
 from rookery.core.record import NamedTuple
 from rookery.front.http.openapi import schema_of
 from rookery.service import verbs
@@ -99,6 +99,11 @@ async def _progress(seat: Seat, args: dict[str, Any]) -> str:
 
 
 async def _done(seat: Seat, args: dict[str, Any]) -> str:
+    """A reviewer's report is its verdict. A program that lets it write nothing has no shell to give it in."""
+    worker = await seat.worker()
+    if worker is not None and worker["role"] == "review" and args.get("outcome") in tuple(tasks.Verdict):
+        verdict = {"id": worker["task"], "verdict": args["outcome"], "feedback": args["summary"]}
+        return words.task_line(await seat.call("task.review", verdict))
     if await _is_report(seat, args):
         shown = [*args.pop("evidence", []), *args.pop("prs", [])]
         return words.reported(await seat.call("done", {**args, "evidence": shown, "run": seat.run}))
@@ -168,6 +173,7 @@ async def _of_my_task(seat: Seat, args: dict[str, Any]) -> dict[str, Any]:
 # -- the table ---------------------------------------------------------------------------------------------------
 
 MINE = {"id": "the task; left out: the one you hold"}
+OUTCOME = "completed, findings, proposal or no_evidence; of a reviewer SHIP, NEEDS_WORK or MAJOR_RETHINK"
 TABLE: tuple[Tool, ...] = (
     Tool("join", "Take a name in the team. Once, before anything else.", "join", ("name", "role", "takeover"), _join),
     Tool("who", "Who is in the team and what they do.", "who", ("all",), _who, writes=False),
@@ -186,7 +192,7 @@ TABLE: tuple[Tool, ...] = (
          other="task.progress", spare=("id", "said"), says=MINE | {"steps": "all of them, as `doing: the parser`"}),
     Tool("done", "Complete your task. A worker says the outcome; evidence must be there.", "done",
          ("id", "outcome", "summary", "commits", "tests", "prs", "evidence", "unchanged"), _done, other="task.done",
-         needs=("summary",), spare=("id",), says=MINE),
+         needs=("summary",), spare=("id",), says=MINE | {"outcome": OUTCOME}),
     Tool("ask", "Ask whoever decides: a worker its parent, others the person. The answer comes by mail.", "ask",
          ("title", "body", "priority", "risk", "options", "recommendation", "plan"), _ask, other="escalate",
          needs=("title",), says={"title": "the question, one line", "body": "what was tried, what is needed"}),

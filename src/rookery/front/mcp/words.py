@@ -73,6 +73,10 @@ def task(card: Mapping[str, Any]) -> str:
     written = "\n\n".join(card[name] for name in ("description", "spec") if card.get(name))
     if written:
         facts.append(text.fence(text.cut(written, 4_000)[0]))
+    result = card.get("result") or {}
+    if result.get("summary"):
+        shown = [f"{name}: {', '.join(each)}" for name, each in result.get("evidence", {}).items() if each]
+        facts += ["Its result:", text.fence(text.cut("\n".join([result["summary"], *shown]), 4_000)[0])]
     return "\n".join(facts)
 
 
