@@ -108,15 +108,17 @@ def add_worktree(root: str, path: str, commit: str, environ: Mapping[str, str] |
     if os.path.lexists(os.path.join(path, ".git")):
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    told(root, "worktree", "prune")  # one that was removed by hand still counts otherwise
-    told(root, "worktree", "add", "--quiet", "--detach", path, commit, environ=environ)
+    # Twice: one that was removed by hand still counts, and so does one whose making was killed. No `prune`, which takes
+    # away what another is just making.
+    told(root, "worktree", "add", "--quiet", "--force", "--force", "--detach", path, commit, environ=environ)
 
 
 def remove_worktree(root: str, path: str) -> None:
     """With whatever is in it: whoever calls has looked. A worktree that is gone is none."""
-    if os.path.lexists(path):
-        told(root, "worktree", "remove", "--force", path)
-    told(root, "worktree", "prune")
+    words = ("worktree", "remove", "--force", "--force", path)
+    said = git(root, *words)
+    if said.code and os.path.lexists(path):
+        raise refusal(words, said)
 
 
 def unlock(tree: str) -> None:
