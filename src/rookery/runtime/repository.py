@@ -113,27 +113,14 @@ def add_worktree(root: str, path: str, commit: str, environ: Mapping[str, str] |
     if os.path.lexists(os.path.join(path, ".git")):
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-<<<<<<< HEAD
     told(root, "worktree", "add", "--quiet", *FORGET, "--detach", path, commit, environ=environ)
-=======
-    # Twice: one that was removed by hand still counts, and so does one whose making was killed. No `prune`, which takes
-    # away what another is just making.
-    told(root, "worktree", "add", "--quiet", "--force", "--force", "--detach", path, commit, environ=environ)
->>>>>>> crewtorture
 
 
 def remove_worktree(root: str, path: str) -> None:
     """With whatever is in it: whoever calls has looked. A worktree that is gone is none."""
-<<<<<<< HEAD
     said = git(root, "worktree", "remove", *FORGET, path)
     if said.code and os.path.lexists(path):
         raise refusal(("worktree",), said)
-=======
-    words = ("worktree", "remove", "--force", "--force", path)
-    said = git(root, *words)
-    if said.code and os.path.lexists(path):
-        raise refusal(words, said)
->>>>>>> crewtorture
 
 
 def unlock(tree: str) -> None:
