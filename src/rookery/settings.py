@@ -107,7 +107,6 @@ SETTINGS: tuple[Setting, ...] = (
              "holds what is nowhere else stays."),
     _seconds("worker.tidy_s", 20, 0.05, 3600, "How often the daemon looks for old workers."),
     _switch("worker.capture_terminal", False, "Keep all that a worker's terminal shows, raw, in terminal.log."),
-    _switch("worker.start_daemon", True, "`rook spawn` starts a daemon where none runs."),
     Setting("worker.environment", "list", [], "", "Variables of yours that workers are given too, by name: keys that "
             "their programs need.", personal=True),
     _count("worker.keep_runs_days", 14, "days", 0, 36_500, "What a worker's run was told and said is kept this long."),

@@ -274,11 +274,3 @@ def test_mailboxes_go_out_and_come_back(rook: Terminal, tmp_path: Path):
     rook.environ["ROOK_TEAM"] = "copy"
     assert rook.json("import", "mailboxes", "tree") | {"folder": ""} == {"imported": 1, "skipped": 0, "folder": ""}
     assert rook.json("--as", "implementer", "inbox")["messages"][0]["id"] == id
-
-
-def test_the_demo_runs_a_real_crew(rook: Terminal):
-    told = rook.json("demo")
-    assert set(told["agents"]) == {"architect", "implementer", "critic"}
-    assert len(set(told["agents"].values())) == 3
-    assert told["handoff"]["recipients"][0]["state"] == "completed"
-    assert not rook.emitted

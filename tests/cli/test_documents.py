@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -61,6 +62,18 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, repository: Path):
     )
     assert done.returncode == 0, done.stderr
     assert "planner API is ready" in done.stdout
+
+
+def test_the_commands_of_the_page_on_crews_are_there():
+    """They would start agent programs, so they are read as the command line reads them, and not run."""
+    from rookery.front.cli.router import find, parser_of
+
+    page = (ROOT / "docs" / "crews.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ rook (.+)$", page, re.M)
+    assert len(commands) > 10
+    for line in commands:
+        command, rest = find(shlex.split(line))
+        assert parser_of(command, 100).read(rest) is not None, line
 
 
 def test_links_in_the_documents_lead_somewhere():

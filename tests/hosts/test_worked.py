@@ -17,12 +17,14 @@ from typing import Any
 
 import pytest
 
+from rookery.hosts import trust
 from tests.hosts import tui
-from tests.hosts.crew import ROOK, SERVER, SETTLE_S, Crew
+from tests.hosts.crew import ROOK, SERVER, SETTLE_S, Crew, install_hooks
 from tests.hosts.model.script import Asked, Move, Parts, expect, say
 from tests.hosts.programs import ALL
 from tests.hosts.stage import DEADLINE_S, Run, Stage, lines
 from tests.support.panes import until
+from tests.unit.gitrepo import git
 
 pytestmark = [pytest.mark.hosts, pytest.mark.tmux]
 HOSTS = ("claude", "codex")
@@ -58,6 +60,14 @@ class Site:
         tui.codex(self.stage.place, trusted=True)
         (self.stage.home / ".profile").write_text(f'PATH="{self.crew.bin}:$PATH"\n')
         self._ran: list[Run] = []
+
+    def trust_hooks(self) -> None:
+        """As a person does with /hooks in Codex."""
+        path = self.repo / ".codex" / "hooks.json"
+        with (self.stage.home / ".codex" / "config.toml").open("a") as config:
+            config.write("\n[hooks.state]\n")
+            for _, name, digest in trust.codex_hooks(str(path), json.loads(path.read_text())):
+                config.write(f'"{name}" = {{ trusted_hash = "{digest}" }}\n')
 
     def environ(self) -> dict[str, str]:
         """Of the daemon. Its workers get of it what is named, and nothing else."""
@@ -158,11 +168,12 @@ def part(id: str) -> str:
 
 
 def made(host: str, tree: Path) -> list[Move]:
-    """Its brief was put before it; it edits in its worktree, reports, and ends its turn."""
+    """It has its brief and was greeted by its name; it edits in its worktree, reports, and ends its turn."""
     program = ALL[host]
     done = {"outcome": "completed", "summary": SUMMARY, "evidence": ["made.txt"]}
     return [
         expect("| Make the file made.txt"),
+        expect("Rookery: you are "),
         *program.mcp(SERVER, "claim", {"id": "task-0001"}),
         program.write(tree / "made.txt", "made\n"),
         *program.mcp(SERVER, "done", done),
@@ -242,6 +253,23 @@ def test_a_worker_at_a_terminal_rests_when_it_has_reported_and_ends_when_it_is_t
         card = site.becomes("w1", state="ended")
         (run,) = card["runs"]
         assert (site.unmet(), run["tokens"]) == ([], {"input": 40, "output": 20}), "read from its own record"
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_hooks_that_the_repository_has_are_not_given_twice(site: Site, host: str) -> None:
+    """Those that Codex does not trust do not count: it does not run them. Here it does, in the worktree too."""
+    environ = site.crew.environ() | {"HOME": str(site.stage.home)}
+    install_hooks(host, site.repo, environ)
+    git("add", ".", cwd=site.repo)
+    git("commit", "--quiet", "--message", "Hooks", cwd=site.repo)
+    if host == "codex":
+        site.trust_hooks()
+    with site.up({part("w1"): [say("I think I am done."), say("Let me be.")]}):
+        site.rook("spawn", "Look around", "--host", host, "--backend", "headless")
+        site.becomes("w1", state="ended")
+        first, *_ = site.asked()
+        assert (site.unmet(), len(site.events("worker.nudged"))) == ([], 1)
+        assert "\n".join(first.texts).count("Rookery: you are ") == 1
 
 
 # -- a crew ----------------------------------------------------------------------------------------------------------

@@ -240,8 +240,8 @@ class CrewRun:
 
 def run_of(pid: int) -> str:
     try:
-        named = (each.partition(b"=") for each in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
-        return {name: value for name, _, value in named}.get(b"ROOK_RUN", b"").decode()
+        said = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return next((each[len(b"ROOK_RUN=") :].decode() for each in said if each.startswith(b"ROOK_RUN=")), "")
     except OSError:
         return ""
 

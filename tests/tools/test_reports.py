@@ -74,6 +74,27 @@ async def test_a_model_reports_as_a_worker(seats: Seats, home: Any, tmp_path: Pa
         assert f"| | {SUMMARY}" in await boss.call("inbox")
 
 
+async def test_a_reviewer_gives_its_verdict_as_its_report(seats: Seats, home: Any, tmp_path: Path) -> None:
+    with rookery.connect(home=str(home), team=TEAM, cwd=str(tmp_path)) as team:
+        team.call("task.add", title="Parse the header", review=True)
+        async with seats() as boss, seats(ROOK_RUN="run-1") as model:
+            await boss.call("join", name="boss")
+            await model.call("join", name="ada")
+            await boss.call("claim", id="task-0001")
+            await boss.call("done", summary=SUMMARY, tests=["pytest -q: 3 passed"])
+            becomes_worker(home, tmp_path, "ada")
+            assert (await model.refused("done", outcome="SHIP", summary="Good.")).startswith("NOT_A_RESULT")
+            with closing(ledger.look(f"{home}/rookery.db")) as db:
+                db.execute("UPDATE workers SET role = 'review'")
+            shown = await model.call("tasks", id="task-0001")
+            assert f"| {SUMMARY}" in shown, "what it is to judge"
+            assert (await model.refused("done", outcome="completed", summary=SUMMARY)).startswith("VERDICT_WANTED")
+            await model.call("done", outcome="SHIP", summary="The three tests fail without the change.")
+        (review,) = team.call("task.show", id="task-0001")["reviews"]
+        assert (review["verdict"], review["reviewer"]) == ("SHIP", "ada")
+        assert team.call("worker.show", id="w9")["report"] == "done"
+
+
 async def test_a_worker_starts_a_worker_and_others_keep_their_words(seats: Seats, home: Any, tmp_path: Path) -> None:
     with rookery.connect(home=str(home), team=TEAM, cwd=str(tmp_path)) as team:
         team.add_task("Parse the header")

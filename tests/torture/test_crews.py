@@ -73,8 +73,8 @@ def test_workers_are_killed_again_and_again() -> None:
 
 @pytest.mark.torture
 def test_daemons_and_workers_are_killed_in_the_same_run() -> None:
-    with crew_run(30) as crew:
-        killed(crew, DAEMONS, WORKERS, SEED)
+    with crew_run(15) as crew:
+        killed(crew, DAEMONS // 2, WORKERS // 3, SEED)
         ends_well(crew)
         assert crew.daemon_kills
         assert crew.worker_kills

@@ -118,6 +118,7 @@ KINDS = st.builds(
     max_active=st.integers(0, 1000), decision_rights=st.lists(WORDS.filter(bool), max_size=4).map(tuple),
     max_artifacts=st.integers(0, 1000), max_duration_s=st.integers(0, 1_000_000).map(float),
     permissions=st.sampled_from(kinds.PERMISSIONS),
+    commands=st.lists(st.sampled_from(("make test", "git commit")), max_size=3).map(tuple),
     respawn=st.builds(Respawn, st.sampled_from(kinds.POLICIES), st.integers(0, 9), st.integers(0, 99).map(float)),
     guardrails_append=WORDS, body=WORDS,
 )  # fmt: skip

@@ -3,6 +3,8 @@
 What the real programs make of them is seen in tests/hosts/test_launched.py.
 """
 
+import json
+import tomllib
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core.errors import RookError
-from rookery.hosts import launching
+from rookery.hosts import claude, codex, launching, setup, trust
 from rookery.hosts.launching import Launch, Order, launch
 
 HOSTS = ("claude", "codex", "gemini", "opencode", "copilot", "pi")
@@ -122,6 +124,51 @@ def test_the_words_that_start_a_program_are_given_or_set_or_its_name() -> None:
     assert launching.program("script", ("./mine",), known) == ("./mine",)
     assert launching.program("claude", (), known) == ("claude",)
     assert launching.program("script", (), {}) == ()
+
+
+ROOK = '/opt/it\'s "here"/rook'
+
+
+def test_claude_code_is_given_its_hooks_where_it_has_none() -> None:
+    (said,) = [word for word in made("claude", hooks=ROOK).argv if word.startswith("--settings=")]
+    hooks = json.loads(said.removeprefix("--settings="))["hooks"]
+    assert set(hooks) == set(claude.EVENTS)
+    lines = [entry["command"] for groups in hooks.values() for group in groups for entry in group["hooks"]]
+    assert all(setup.spoken(line, "claude")[:3] == [ROOK, "hook", "claude"] for line in lines)
+    assert not [word for word in made("claude").argv if word.startswith("--settings")]
+
+
+def test_a_hook_that_does_not_answer_refuses_where_that_is_asked_for() -> None:
+    for host in launching.HOOKED:
+        assert "--closed" in " ".join(made(host, hooks="rook", closed=True).argv)
+        assert "--closed" not in " ".join(made(host, hooks="rook").argv)
+
+
+def test_codex_is_given_its_hooks_and_trusts_these_and_no_others() -> None:
+    words = made("codex", hooks=ROOK).argv
+    (said,) = [word for word in words if word.startswith("hooks=")]
+    hooks = tomllib.loads(said)["hooks"]
+    state = hooks.pop("state")
+    assert set(hooks) == set(codex.EVENTS)
+    trusted = trust.codex({"projects": {"/": {"trust_level": "trusted"}}, "hooks": {"state": state}},
+                          launching.CODEX_FLAGS, {"hooks": hooks}, ["/"])  # fmt: skip
+    assert trusted.well
+    assert len(state) == len(hooks)
+    changed = {**hooks, "Stop": [{"hooks": [{**hooks["Stop"][0]["hooks"][0], "command": "rook hook codex start"}]}]}
+    assert not trust.codex({"projects": {"/": {"trust_level": "trusted"}}, "hooks": {"state": state}},
+                           launching.CODEX_FLAGS, {"hooks": changed}, ["/"]).well  # fmt: skip
+
+
+@pytest.mark.parametrize("host", launching.HOOKED)
+def test_a_folder_that_has_our_hooks_is_known_by_its_files(host: str) -> None:
+    wanted = setup.Wanted("/elsewhere/rook", False, dict.fromkeys(setup.TEXTS, ""))
+    written: dict[str, str] = {}
+    for piece in setup.of_host(host, wanted):
+        if piece.path in setup.hook_files(host):
+            written[piece.path] = piece.put(written.get(piece.path))
+    assert setup.is_hooked(host, written)
+    for other in ("", "{}", "{ torn", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "make"}]}]}}'):
+        assert not setup.is_hooked(host, dict.fromkeys(written, other))
 
 
 def test_a_worker_may_always_run_rook_and_what_its_kind_names() -> None:

@@ -1,6 +1,7 @@
 """What a worktree holds of its own, captured from real repositories; and when it may go."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -258,3 +259,23 @@ def test_what_a_killed_git_left_locked_is_no_obstacle_and_an_unfinished_merge_is
     with pytest.raises(subprocess.CalledProcessError):
         git("merge", "main", cwd=place.tree)
     assert "Conflicts" in freed(place)
+
+
+def test_what_another_is_just_making_is_left_alone(place: Place) -> None:
+    """As git has it for a moment: its folder is there, and neither its tree nor what would lock it."""
+    half = place.root / ".git" / "worktrees" / "half"
+    half.mkdir()
+    path = str(place.tree.parent / "other")
+    repository.add_worktree(str(place.root), path, place.base)
+    repository.remove_worktree(str(place.root), path)
+    assert half.is_dir()
+
+
+def test_a_worktree_that_was_removed_by_hand_is_made_anew_and_one_that_is_none_is_no_matter(place: Place) -> None:
+    shutil.rmtree(place.tree)
+    repository.add_worktree(str(place.root), str(place.tree), place.base)
+    assert (place.tree / "base.txt").exists()
+    shutil.rmtree(place.tree)
+    for _ in range(2):
+        repository.remove_worktree(str(place.root), str(place.tree))
+    assert git("worktree", "list", cwd=place.root).count("\n") == 0

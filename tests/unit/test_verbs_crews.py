@@ -124,6 +124,20 @@ def test_verdicts_come_from_reviewers(stage: Stage) -> None:
     assert step(stage), "the worker that did it goes on"
 
 
+def test_a_kind_that_names_its_program_has_it_whatever_the_crew_has(stage: Stage) -> None:
+    stage.call("kind.add", written="---\nname: reviewer\nhost: codex\nread_only: true\n---\nJudge it.\n")
+    stage.call("plan.new", goal="Reviewed", review=True, tasks=[{"key": "a", "title": "Lexer"}])
+    id = stage.call("plan.list")["plans"][0]["id"]
+    stage.call("crew.run", stage.caller(tree="/work"), plan=id, host="script", program=["/bin/worker"])
+    step(stage)
+    [(_, name)] = started(stage).values()
+    report(stage, name)
+    step(stage)
+    one, two = (stage.call("worker.show", id=id) for id in ("w1", "w2"))
+    assert (one["host"], one["extra"]) == ("script", {"program": ["/bin/worker"]})
+    assert (two["host"], two["extra"]) == ("codex", {}), "what starts one program does not start another"
+
+
 PLANNED = """What I found, and why it is cut so.
 
 ```tasks-json

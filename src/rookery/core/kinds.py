@@ -30,6 +30,7 @@ LAYERS = (BUILT_IN, USER, REPOSITORY, REGISTERED)  # a later one is taken before
 BACKOFF_MOST_MS = 60_000
 _RESPAWNS_MOST = 1_000
 _YEAR_S = 365 * 86_400
+_LISTS = ("decision_rights", "commands")
 _YES, _NO = ("true", "yes", "on"), ("false", "no", "off")
 
 
@@ -54,6 +55,7 @@ class Kind(NamedTuple):
     max_artifacts: int = 0  # 0: any number
     max_duration_s: float = 0  # 0: any time
     permissions: str = EDIT  # what its program does without asking a person
+    commands: tuple[str, ...] = ()  # the beginnings of commands that it may run besides
     respawn: Respawn = Respawn()
     guardrails_append: str = ""
     body: str = ""
@@ -196,6 +198,20 @@ def _choice(value: Any, key: str, place: _Place, known: Sequence[str]) -> str:
     place.refuse(key, f"is {text.quoted(word, 40)}", near)
 
 
+def _commands(value: Any, key: str, place: _Place) -> tuple[str, ...]:
+    found = _texts(value, key, place)
+    for each in found:
+        if not is_plain_command(each):
+            place.refuse(key, f"has {text.quoted(each, 40)}", "How one begins, in plain words: `git commit`.")
+    return found
+
+
+def is_plain_command(beginning: str) -> bool:
+    """Words that every program takes for these very words: other signs could be a pattern to one of them."""
+    plain = beginning.translate({ord(sign): None for sign in " -_./"})
+    return plain.isascii() and plain.isalnum() and beginning[0].isalnum()
+
+
 def _permissions(value: Any, key: str, place: _Place) -> str:
     return _choice(value, key, place, PERMISSIONS)
 
@@ -220,8 +236,8 @@ def _respawn(value: Any, key: str, place: _Place) -> Respawn:
 _READERS: Mapping[str, Callable[[Any, str, _Place], Any]] = {
     "name": _name, "description": _line, "host": _line, "model": _line, "read_only": _switch, "plan_gate": _switch,
     "worktree": _switch, "seed": _seed, "can_spawn": _switch, "max_active": _count, "decision_rights": _texts,
-    "max_artifacts": _count, "max_duration_s": _span, "permissions": _permissions, "respawn": _respawn,
-    "guardrails_append": _text,
+    "max_artifacts": _count, "max_duration_s": _span, "permissions": _permissions, "commands": _commands,
+    "respawn": _respawn, "guardrails_append": _text,
 }  # fmt: skip
 
 
@@ -230,14 +246,14 @@ _READERS: Mapping[str, Callable[[Any, str, _Place], Any]] = {
 
 def as_data(kind: Kind) -> dict[str, Any]:
     """As JSON, to be kept with a worker: what binds it is the kind as it was when it was made."""
-    return {**kind._asdict(), "decision_rights": list(kind.decision_rights), "respawn": kind.respawn._asdict()}
+    lists = {key: list(getattr(kind, key)) for key in _LISTS}
+    return {**kind._asdict(), **lists, "respawn": kind.respawn._asdict()}
 
 
 def from_data(data: Mapping[str, Any]) -> Kind:
     """What another version wrote may lack a key, or have one that is not known here."""
     known: dict[str, Any] = {"name": "", **{key: data[key] for key in Kind._fields if key in data}}
-    if "decision_rights" in known:
-        known["decision_rights"] = tuple(known["decision_rights"])
+    known |= {key: tuple(known[key]) for key in _LISTS if key in known}
     if "respawn" in known:
         known["respawn"] = Respawn(**{key: known["respawn"][key] for key in Respawn._fields if key in known["respawn"]})
     return Kind(**known)

@@ -397,5 +397,10 @@ def wants_nudge(state: str, report: str, wish: str, has_task: bool, nudged: bool
     return state == State.RUNNING and report == Report.NONE and not wish and has_task and not nudged
 
 
-def nudge(id: str) -> str:
-    return NUDGE.format(id=id)
+def nudge(id: str, judges: str = "") -> str:
+    """`judges`: the task on which it was to give its verdict."""
+    said = NUDGE.format(id=id)
+    if not judges:
+        return said
+    by_shell = f"`rook task review {judges} SHIP|NEEDS_WORK|MAJOR_RETHINK -m FEEDBACK`"
+    return f"{said}\n\nYours is a verdict: {by_shell}, or the tool `done` with it as outcome."

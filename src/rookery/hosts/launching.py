@@ -20,7 +20,7 @@ A text is one argument or standard input, never a shell's. One that could be tak
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rookery.core import errors, names, text
+from rookery.core import errors, kinds, names, text
 from rookery.core.record import NamedTuple
 
 from .quoting import inline, toml
@@ -115,9 +115,7 @@ def _check(order: Order) -> None:
 
 
 def _check_command(command: str) -> None:
-    """A beginning that every program reads as these very words: one with other signs could be a pattern."""
-    plain = command.replace(" ", "").replace("-", "").replace("_", "").replace(".", "").replace("/", "")
-    if not (plain.isascii() and plain.isalnum() and command[0].isalnum()):
+    if not kinds.is_plain_command(command):
         raise errors.BadInput(
             f"{text.quoted(command)} can not be allowed as a command.",
             "Say how it begins, in plain words: `make test`, `npm run lint`.",

@@ -17,7 +17,7 @@ from rookery.runtime import changesets, starting
 from .courier import Verbs
 
 EVERY_S = 20.0
-AGAIN_S = 600.0  # a worktree that stays is looked at again after this
+AGAIN_S = 60.0  # a worktree that stays is looked at again after this
 log = logging.getLogger("rookery.tidying")
 
 

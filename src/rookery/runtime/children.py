@@ -69,6 +69,12 @@ def _is_foreground() -> bool:
         return False
 
 
+def end_as_interrupted() -> None:
+    """From now on whoever ends this process interrupts it, so that it tidies up."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+
+
 @contextmanager
 def undisturbed() -> Generator[None]:
     """Whoever interrupts or ends this process waits until the block is over. Only in the main thread."""

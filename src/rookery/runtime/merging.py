@@ -136,9 +136,8 @@ def _unlock(tree: str) -> None:
 def _remove(root: str, tree: str) -> None:
     import shutil
 
-    if git(root, "worktree", "remove", "--force", "--force", tree).code:
+    if git(root, "worktree", "remove", *repository.FORGET, tree).code:
         shutil.rmtree(tree, ignore_errors=True)
-    git(root, "worktree", "prune")
 
 
 # -- moving ----------------------------------------------------------------------------------------------------------

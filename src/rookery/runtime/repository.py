@@ -100,6 +100,11 @@ def common_folder(where: str) -> str:
     return os.path.realpath(told(where, "rev-parse", "--path-format=absolute", "--git-common-dir"))
 
 
+# Of what is missing on the disk git is told to forget one entry, and never to prune: a prune takes an entry that is
+# being made just now for one that is missing, and then two are made in one place.
+FORGET = ("--force", "--force")  # also one whose making was interrupted
+
+
 # -- worktrees -------------------------------------------------------------------------------------------------------
 
 
@@ -108,15 +113,14 @@ def add_worktree(root: str, path: str, commit: str, environ: Mapping[str, str] |
     if os.path.lexists(os.path.join(path, ".git")):
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    told(root, "worktree", "prune")  # one that was removed by hand still counts otherwise
-    told(root, "worktree", "add", "--quiet", "--detach", path, commit, environ=environ)
+    told(root, "worktree", "add", "--quiet", *FORGET, "--detach", path, commit, environ=environ)
 
 
 def remove_worktree(root: str, path: str) -> None:
     """With whatever is in it: whoever calls has looked. A worktree that is gone is none."""
-    if os.path.lexists(path):
-        told(root, "worktree", "remove", "--force", path)
-    told(root, "worktree", "prune")
+    said = git(root, "worktree", "remove", *FORGET, path)
+    if said.code and os.path.lexists(path):
+        raise refusal(("worktree",), said)
 
 
 def unlock(tree: str) -> None:

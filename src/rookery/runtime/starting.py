@@ -44,6 +44,7 @@ BEGUN_LIMIT, EXIT_LIMIT = 4096, 32
 BEGIN_S, LOOK_S = 10.0, 0.005
 TAIL_LINES, TAIL_BYTES = 200, 64_000
 GIVEN_UP = b"given up\n"
+REMOVALS = 5
 DEAD_PANE = "Pane is dead"  # what tmux writes below the last line of a program that ended
 
 
@@ -338,5 +339,8 @@ def put_away(home: str, team: str, worker: str) -> str:
             return f"a worktree that git can not read: {error.message}"
     elif _names(tree) or os.path.isfile(tree):
         return "a workspace that is no worktree"
-    shutil.rmtree(folder, ignore_errors=True)
-    return "" if not os.path.exists(folder) else "files that can not be removed"
+    for _ in range(REMOVALS):  # whoever tells how it is may write there at this very moment
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return ""
+    return "files that can not be removed"

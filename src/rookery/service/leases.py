@@ -212,11 +212,18 @@ def complete(
             [owner["name"]],
             f"Review wanted: {id} {row['title']}",
             f"`rook task review {id} SHIP|NEEDS_WORK|MAJOR_RETHINK`",
+            priority="low" if _crew_judges(tx, row) else "high",
         )
     landing.after_done(tx, id)
     unlocking.after_completion(tx, id)
     tx.beat()
     return cards_of.card(tx, id)
+
+
+def _crew_judges(tx: Tx, row: Row) -> bool:
+    """A reviewer of its crew will be asked: its owner may judge it, and need not."""
+    crew = tx.one("crew_of_plan", plan=row["plan"]) if row["plan"] else None
+    return crew is not None and crew["state"] == "running" and bool(json.loads(crew["terms"])["reviewer"])
 
 
 def fail(tx: Tx, id: Id, reason: Annotated[str, Arg("why", flag="-m")] = "", *, epoch: Epoch = None) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def done_with(tx: Tx, ids: Annotated[list[str], Arg("workers that have a worktre
 
 
 def _landings(tx: Tx, row: Row) -> Sequence[Row]:
-    return tx.all("landings_of_task", task=row["task"]) if row["task"] else []
+    return tx.all("landings_of_task", task=row["task"]) if row["task"] else ()
 
 
 def _is_done_with(tx: Tx, row: Row, landings: Sequence[Row]) -> bool:
@@ -47,7 +47,7 @@ def _is_done_with(tx: Tx, row: Row, landings: Sequence[Row]) -> bool:
 def reclaim(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
     """From now on it has no worktree; what is needed to take that away. `root` is empty if it is needed after all."""
     row = tx.one("worker", id=id)
-    landings = _landings(tx, row) if row is not None else []
+    landings: Sequence[Row] = _landings(tx, row) if row is not None else ()
     if row is None or not _is_done_with(tx, row, landings):
         return {"id": id, "root": "", "keep": "", "author": "", "landed": [], "open": []}
     if tx.run("reclaim_tree", id=id):

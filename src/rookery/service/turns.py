@@ -136,7 +136,10 @@ def _nudge(tx: Tx, me: Row) -> dict[str, Any]:
 
     from . import protocol
 
-    return {"text": law.nudge(worker["id"]), "hold": True, "nudge": True} if protocol.is_silent(tx, worker) else {}
+    if not protocol.is_silent(tx, worker):
+        return {}
+    judges = worker["task"] if worker["role"] == "review" else ""
+    return {"text": law.nudge(worker["id"], judges), "hold": True, "nudge": True}
 
 
 def _is_agent(tx: Tx, me: Row) -> bool:

@@ -100,8 +100,12 @@ class Desk:
 
     @property
     def joins_by_itself(self) -> bool:
-        """Whether a session that starts here joins: switched on for every folder, or for folders like this one."""
+        """Whether a session that starts here joins: that of a worker, which has its name; or all of them, or those of
+        folders like this one."""
         from fnmatch import fnmatchcase
+
+        if self.call.environ.get("ROOK_WORKER"):
+            return True
 
         settings, here, home = self.house.settings, os.path.abspath(self.call.cwd), self.call.environ.get("HOME", "~")
         wanted = [os.path.join(home, p[2:]) if p.startswith("~/") else p for p in settings["mesh.auto_join_paths"]]

@@ -50,13 +50,17 @@ def ensure(desk: Desk) -> None:
     """Workers need someone who supervises: where nobody does, a daemon is started, and that is said."""
     if desk.house.remote is not None or not desk.house.settings["worker.start_daemon"]:
         return
-    _, whole = _scope(desk, None)
-    known = [whole, *instance.scopes(desk.house.places.home, desk.house.team).values()]
-    if any(instance.holder(scope)[0] for scope in known):
+    if is_up(desk):
         return
+    _, whole = _scope(desk, None)
     reply = _detach(desk, {"port": "0", "workspace_root": None, "token": None}, whole)
     if not desk.options.json:
         desk.call.emit(reply.out)
+
+
+def is_up(desk: Desk) -> bool:
+    """Whether a daemon of this home runs, for all of it or for the team."""
+    return any(instance.holder(s)[0] for s in instance.scopes(desk.house.places.home, desk.house.team).values())
 
 
 def _scope(desk: Desk, workspace: str | None) -> tuple[app.House, instance.Scope]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rookery.client import waiting
 from rookery.core import errors
-from rookery.runtime import children, files, process, repository, runs
+from rookery.runtime import children, files, repository, runs
 from rookery.wake.port import EVERYONE
 
 from . import daemon
@@ -36,7 +36,7 @@ NOBODY = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 def run(desk: Desk, read: dict[str, Any]) -> Reply:
     if desk.call.peer:  # a process of its own: whoever ends it has it tidy up
-        process.end_in_order()
+        children.end_as_interrupted()
     with files.scratch("rookery-demo-", keep=read["keep"], keep_after=errors.RookError) as folder:
         try:
             with _stage(desk, folder) as stage:
@@ -133,6 +133,8 @@ class _Demo:
                     self._events.append(event)
                     self._happened(event)
                 self._screen.board(self._stage.verb("crew.status", {"id": crew}), self._landed, self._elapsed())
+                if not daemon.is_up(self._stage):
+                    raise errors.RookError("its daemon is gone")
                 if self._elapsed() > TIME_LIMIT_S and self._ask is None:
                     raise errors.RookError(f"it is not through after {TIME_LIMIT_S:.0f} s")
 

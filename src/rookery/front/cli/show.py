@@ -345,17 +345,27 @@ EVENT = {
     "commit": "bold green",
     "test": "magenta",
     "stuck": "bold red",
+    "task.review": "blue",
+    "worker.asked": "bold magenta",
+    "worker.answered": "magenta",
+    "land.landed": "bold green",
+    "crew.finished": "bold green",
+    **dict.fromkeys(("land.failed", "task.failed", "worker.failed", "worker.crashed", "crew.failed"), "bold red"),
 }
 
 
 def _event(event: dict[str, Any]) -> Text:
-    target = f" → {one_line(event['target'], 40)}" if event["target"] and event["type"] != "join" else ""
+    """One line, however narrow: `--json` has all of it."""
+    elses = event["target"] not in ("", event["actor"]) and event["type"] != "join"
+    target = f" → {one_line(event['target'], 40)}" if elses else ""
     preview = "" if event["preview"] == event["target"] else f"  {one_line(event['preview'], 80)}"
-    return say(
+    line = say(
         (f"{time_of(event['at'])}Z ", "dim"), (f"{event['seq']:>6} ", "dim"),
-        (f"{event['type']:<18} ", EVENT.get(event["type"], "")), (one_line(event["actor"], 30), "bold"),
+        (f"{event['type']:<16} ", EVENT.get(event["type"], "")), (one_line(event["actor"], 30), "bold"),
         target, preview,
     )  # fmt: skip
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
 
 
 def event_line(event: dict[str, Any], width: int, *, terminal: bool) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 from rookery.core.text import one_line
 from rookery.core.times import lasting
 
-from .showing import new_table, say
+from .showing import giving_way, new_table, say
 
 STATE = {
     "running": "bold cyan",
@@ -49,7 +49,7 @@ def crews(result: dict[str, Any]) -> RenderableType:
             row["id"], row["plan"], Text(row["state"], STATE[row["state"]]), f"{counts['done']} of {counts['total']}",
             lasting(row["left_ms"]) if row["left_ms"] else "", one_line(row["why"], 80),
         )  # fmt: skip
-    return table
+    return giving_way(table, "why")
 
 
 def _head(result: Mapping[str, Any]) -> Text:
@@ -79,9 +79,11 @@ def _workers(rows: list[Mapping[str, Any]]) -> Table:
     for row in rows:
         status, style = WORKER.get(row["report"], (row["state"], "cyan" if row["state"] == "running" else "dim"))
         role = row["role"] if row["role"] != "work" else row["kind"]
-        table.add_row(row["id"], row["name"], role, Text(status, style), row["task"] or "(waits)",
+        idle = row["role"] == "lobby" and (not row["task"] or row["report"] in ("done", "failed"))
+        status, style = ("waiting", "dim") if idle else (status, style)
+        table.add_row(row["id"], row["name"], role, Text(status, style), row["task"],
                       one_line(row["title"], 60))  # fmt: skip
-    return table
+    return giving_way(table, "what")
 
 
 SHOWS: Mapping[str, Callable[[Any], RenderableType]] = {

@@ -90,7 +90,9 @@ def _board(status: Mapping[str, Any], landed: int, seconds: float) -> Renderable
     total = status["counts"]["total"]
     bar = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     done = ProgressBar(total=total, completed=landed, width=WIDE, complete_style="green", finished_style="green")
-    bar.add_row(done, f"{landed} of {total} landed", Text(f"{seconds:.0f} s", "dim"))
+    line = status["landings"].get("queued", 0) + status["landings"].get("working", 0)
+    waits = Text(f"{line} merged and checked now" if line else "", "green")
+    bar.add_row(done, f"{landed} of {total} landed", Text(f"{seconds:.0f} s", "dim"), waits)
     rows = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     rows.add_column(width=16, no_wrap=True, overflow="ellipsis", style="bold")
     rows.add_column(no_wrap=True, overflow="ellipsis")
@@ -101,13 +103,17 @@ def _board(status: Mapping[str, Any], landed: int, seconds: float) -> Renderable
 
 def _doing(worker: Mapping[str, Any]) -> Text:
     title = one_line(worker["title"], 60)
+    if worker["state"] in ("queued", "starting"):
+        return Text(f"starts, to review {title}" if worker["role"] == "review" else "starts", "dim")
     if worker["state"] != "running":
         return Text(worker["state"], "dim")
     if worker["role"] == "review":
         return say(("reviews  ", "blue"), title)
     if worker["report"] == "asking":
         return say(("asks you ", "bold magenta"), title)
-    if not worker["task"] or worker["report"]:
+    if worker["report"]:
+        return say((f"{worker['report']:<9}", "green"), (title, "dim"))
+    if not worker["task"]:
         return Text("waits for a task", "dim")
     return say(("works on ", "cyan"), title)
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rookery.core.text import one_line
 
-from .showing import clock, new_table, say, short
+from .showing import clock, giving_way, new_table, say, short
 
 STATE = {"queued": "cyan", "working": "bold cyan", "landed": "green", "failed": "bold red", "undoing": "yellow",
          "undone": "yellow", "dropped": "dim"}  # fmt: skip
@@ -21,14 +21,17 @@ def _state(row: dict[str, Any]) -> Text:
 def landings(result: dict[str, Any]) -> RenderableType:
     if not result["landings"]:
         return say("Nothing was put in line to land. ", ("`rook changes` lists what could be.", "dim"))
-    table = new_table("id", "state", "branch", "by", "what", "when", "why")
+    told = any(row["reason"] for row in result["landings"])  # mostly there is nothing to tell
+    table = new_table("id", "state", "branch", "by", "when", "what", *(["why"] if told else []))
     for row in result["landings"]:
         table.add_row(
-            row["id"], _state(row), row["branch"], row["author"], one_line(row["title"] or row["change"], 50),
-            short(row["landedAt"] or row["at"]), Text(one_line(row["reason"], 80), "dim"),
+            row["id"], _state(row), one_line(row["branch"], 24), one_line(row["author"], 24),
+            Text(short(row["landedAt"] or row["at"]), "dim"),
+            one_line(row["title"] or row["change"], 40 if told else 80),
+            *([Text(one_line(row["reason"], 120), "dim")] if told else []),
         )  # fmt: skip
-    hint = "`rook land retry ID`, `rook land undo ID`, `rook land drop ID`; `rook changes show CHANGE` tells of checks."
-    return Group(table, Text(hint, "dim"))
+    hint = "`rook land retry, undo` or `drop ID`; `rook changes show CHANGE` tells of checks."
+    return Group(giving_way(table, "why" if told else "what"), Text(hint, "dim"))
 
 
 def landing(result: dict[str, Any]) -> RenderableType:
@@ -56,6 +59,7 @@ def changes(result: dict[str, Any]) -> RenderableType:
             row["id"], row["author"] or row["worker"], one_line(f"{row['task']} {row['title']}".strip(), 60),
             str(row["paths"]), lines, row["branch"], short(row["at"]),
         )  # fmt: skip
+    giving_way(table, "task")
     return Group(table, Text("`rook changes show ID` tells more; `rook land add ID` puts it in line to land.", "dim"))
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from rookery.core.text import one_line
 
-from .showing import clock, new_table, say, short
+from .showing import clock, giving_way, minute, new_table, say
 
 STATUS = {
     "queued": "dim", "starting": "cyan", "thinking": "green", "idle": "cyan", "needs_input": "bold yellow",
@@ -20,14 +20,13 @@ Card = Mapping[str, Any]
 def _listed(result: dict[str, Any]) -> RenderableType:
     if not result["workers"]:
         return say("No workers. ", ("`rook spawn TASK` starts one; `rook workers --all` shows older ones.", "dim"))
-    table = new_table("id", "name", "kind", "status", "task", "since", "what", folded=("what",))
-    table.columns[0].min_width = 3
+    table = new_table("id", "name", "kind", "status", "task", "since", "what")
     for card in result["workers"]:
         table.add_row(
             Text(card["id"], "bold"), Text(one_line(card["name"], 24)), Text(one_line(card["kind"], 14)),
-            _status(card), Text(card["task"] or ""), Text(short(card["since"])), _what(card),
+            _status(card), Text(card["task"] or ""), Text(minute(card["since"]), "dim"), _what(card),
         )  # fmt: skip
-    return table
+    return giving_way(table, "what")
 
 
 def _status(card: Card) -> Text:
@@ -40,7 +39,7 @@ def _what(card: Card) -> Text:
     parts: list[tuple[str, str]] = []
     if card["warning"]:
         parts.append((f"{card['warning']}  ", "bold yellow"))
-    if card["state"] == "ended" and card["ending"] not in ("", "ended"):
+    if card["state"] == "ended" and card["ending"] not in ("", "ended") and card["report"] != "done":
         code = f" ({card['exit_code']})" if card["exit_code"] is not None else ""
         parts.append((f"{card['ending']}{code}  ", "red"))
     if card["wish"]:

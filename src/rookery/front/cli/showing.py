@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 # Columns that must stay whole: an id in two pieces can not be copied.
 WHOLE = {"id": 16, "to": 1, "state": 6, "status": 1, "priority": 6, "from": 8, "sent": 12}
 LONG = ("subject",)  # gives way to all others
+WIDEST = 24
 FOLDED = ("what happened", "what it is", "from", "value", "setting")
 
 
@@ -25,6 +27,17 @@ def new_table(*columns: str, folded: Sequence[str] = FOLDED) -> Table:
     return table
 
 
+def giving_way(table: Table, name: str) -> Table:
+    """One column is cut where room is short, and the others stay whole."""
+    for column in table.columns:
+        if column.header == name:
+            column.ratio, table.expand = 1, True
+        else:
+            said = [str(column.header), *map(str, column.cells)]
+            column.min_width = min(max(map(cell_len, said)), WIDEST)
+    return table
+
+
 def say(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts)
 
@@ -36,6 +49,10 @@ def clock(stamp: str | None) -> str:
 def short(stamp: str) -> str:
     """Month, day and minute: enough to tell which, short enough for a list."""
     return f"{stamp[5:10]} {stamp[11:16]}Z"
+
+
+def minute(stamp: str) -> str:
+    return f"{stamp[11:16]}Z"
 
 
 def time_of(stamp: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rookery.core import errors, workers
 from rookery.core.text import plain
-from rookery.runtime import children, instance, ptys, starting, tmux
+from rookery.runtime import children, ptys, starting, tmux
 
 from .call import Desk, Reply
 from .router import answer, call_verb, document
@@ -24,14 +24,12 @@ def spawn(desk: Desk, read: dict[str, Any]) -> Reply:
 
 
 def _started_daemon(desk: Desk) -> str:
-    house = desk.house
-    if house.remote is not None or any(
-        instance.holder(s)[0] for s in instance.scopes(house.places.home, house.team).values()
-    ):
-        return ""
-    if not house.settings["worker.start_daemon"]:
-        return "No daemon runs: it waits until `rook up`.\n"
     from . import daemon
+
+    if desk.house.remote is not None or daemon.is_up(desk):
+        return ""
+    if not desk.house.settings["worker.start_daemon"]:
+        return "No daemon runs: it waits until `rook up`.\n"
 
     free = {"detach": True, "port": None, "workspace_root": None, "token": None}
     plainly = Desk(desk.call, desk.options._replace(json=False, team=None))

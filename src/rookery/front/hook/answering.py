@@ -69,6 +69,8 @@ def _start(desk: Desk, profile: Profile, event: Event) -> Answered:
 def _join(desk: Desk, profile: Profile, event: Event) -> None:
     bound = process.binding(desk.chain)
     caller: Caller = desk.house.caller(None, process=tuple(bound) if bound else None)
+    if desk.call.environ.get("ROOK_WORKER"):  # its session was begun for it, with a process above its program's
+        caller = caller._replace(lineage=desk.caller().lineage)
     args = {"host": profile.name, "host_id": event.session[:200], "transcript": event.transcript[:1000],
             "name": desk.options.agent or desk.call.environ.get("ROOK_AGENT") or "", "model": event.model[:100],
             "branch": git.branch(desk.call.cwd) or "", "terminal": terminal_of(desk.call.environ, desk.call.peer),
