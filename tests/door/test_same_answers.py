@@ -81,17 +81,6 @@ STEPS = (
     Step("can-commit --json", stdin=b"docs/b c.md\0"), Step("can-commit --json", stdin=b"src/io/x.py\0"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"),
-    # kinds of workers, and crews
-    Step("kinds"), Step("kinds --json"), Step("kinds", terminal=True), Step("kinds show scout"),
-    Step("kinds show nothing"), Step("kinds drop scout"), Step("crew list"), Step("crew list --all --json"),
-    Step("crew status"), Step("crew status crew-0009 --json"), Step("crew scale 3"), Step("crew scale 0 crew-0009"),
-    Step("crew stop"), Step(f"{ADA} crew stop crew-0009 -m no"),
-    # workers, none of which is there: a daemon would start them
-    Step("workers"), Step("workers --all --json"), Step("worker show w9"), Step("tell w9 faster --json"),
-    Step("stop w9"), Step(f"{ADA} stop w9 -m no --json"), Step("respawn w9"), Step("delete w9"), Step("questions"),
-    Step("questions --json"), Step("questions show q9"), Step("answer q9 yes"), Step("answer q9 --approve --json"),
-    Step(f"{ADA} progress half -m fine"), Step(f"{ADA} ask whose"), Step(f"{ADA} ask whose --json"),
-    Step(f"{ADA} done -m finished"), Step(f"{ADA} fail -m - --json", b"no compiler here"), Step("fail"),
     # what workers made
     Step("changes"), Step("changes --json"), Step("changes show change-0009"), Step("land list"),
     Step("land list --json"),

@@ -229,6 +229,7 @@ class MailMachine(RuleBasedStateMachine):
             "keys": 0,
             "files": 0,
             "attempts": 0,
+            "runs": 0,
         }
 
     # -- looking -----------------------------------------------------------------------------------------------------

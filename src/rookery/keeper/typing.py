@@ -6,8 +6,9 @@
       └──────────┴─ session-not-found, busy, user-typing, blocked
 
 Always: nothing is pasted into a line that holds text (H11), nor while a busy marker is to be seen (H10); Enter is
-pressed only while the line holds our text and nothing else. Known weakness: keys that a person pressed, and the program
-has not shown yet, are not seen; at worst our text stands behind theirs, and then it is not submitted.
+pressed only while the line holds our text and nothing else. Known weaknesses: keys that a person pressed, and the
+program has not shown yet, are not seen; at worst our text stands behind theirs, and then it is not submitted. A text
+that a person deletes in the moment in which the program begins to work on something else is taken for submitted.
 """
 
 from collections.abc import Awaitable, Callable
