@@ -19,12 +19,12 @@ def test_health_needs_no_token_and_tells_little(daemon: Running):
 
 
 @pytest.mark.parametrize("path", ["/v1/tasks", "/v1/teams", "/metrics", "/openapi.json", "/v1/events", "/nothing"])
-@pytest.mark.parametrize("header", NO_TOKENS)
-def test_without_the_token_nothing_else_answers(daemon: Running, path: str, header: str | None):
-    sent = {} if header is None else {"Authorization": header}
-    answer = Door(daemon.door.url, None).raw("GET", path, headers=sent)
-    assert (answer.status, answer.code) == (401, "UNAUTHORIZED")
-    assert answer.headers["www-authenticate"] == "Bearer"
+def test_without_the_token_nothing_else_answers(daemon: Running, path: str):
+    for header in NO_TOKENS:
+        sent = {} if header is None else {"Authorization": header}
+        answer = Door(daemon.door.url, None).raw("GET", path, headers=sent)
+        assert (answer.status, answer.code) == (401, "UNAUTHORIZED"), header
+        assert answer.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,20 @@ TRAVERSALS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("id", TRAVERSALS)
 @pytest.mark.parametrize("route", ["/v1/tasks/{}", "/v1/threads/{}/messages", "/v1/threads/{}/tail", "/v1/teams/{}"])
-def test_h29_an_id_is_never_a_path(door: Door, route: str, id: str):
+def test_h29_an_id_is_never_a_path(door: Door, route: str):
     door.task()
-    answer = door.raw("GET", route.format(id))
-    assert answer.status in (400, 404, 422), answer
-    assert TOKEN not in json.dumps(answer.body)
+    for id in TRAVERSALS:
+        answer = door.raw("GET", route.format(id))
+        assert answer.status in (400, 404, 422), (id, answer)
+        assert TOKEN not in json.dumps(answer.body), id
 
 
-@pytest.mark.parametrize("id", TRAVERSALS)
 @pytest.mark.parametrize("step", ["claim", "complete", "cancel"])
-def test_h29_nothing_is_done_to_an_id_that_is_a_path(door: Door, step: str, id: str):
-    answer = door.raw("POST", f"/v1/tasks/{id}/{step}", json.dumps({"agentId": "ada", "epoch": 1}).encode())
-    assert answer.status in (400, 404, 422), answer
+def test_h29_nothing_is_done_to_an_id_that_is_a_path(door: Door, step: str):
+    for id in TRAVERSALS:
+        answer = door.raw("POST", f"/v1/tasks/{id}/{step}", json.dumps({"agentId": "ada", "epoch": 1}).encode())
+        assert answer.status in (400, 404, 422), (id, answer)
 
 
 def test_h29_no_file_is_made_from_a_name(door: Door, daemon: Running):

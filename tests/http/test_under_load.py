@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rookery.service import verbs
-from tests.support.doors import Door, Running, running
+from tests.support.doors import Door, running
 
 
 def together(count: int, act: Callable[[int], None]) -> None:
@@ -86,15 +86,13 @@ ANYTHING = st.recursive(
 )
 
 
-def test_no_argument_breaks_a_verb(daemon: Running):
-    """In a team for each verb: what one did is in no other's way."""
+def test_no_argument_breaks_a_verb(door: Door):
     fitting: dict[Any, Any] = {str: "task-0001", int: 1, bool: True}
     broken: list[Any] = []
     for name, verb in sorted(verbs.VERBS.items()):
         parameters = verbs.parameters(verb.load())
         every = {p.name: fitting.get(p.type, ["task-0001"]) for p in parameters}
         required = {p.name: every[p.name] for p in parameters if p.required}
-        door = daemon.door.of(f"under-load-{name}")
         for args in ({}, every, {"agentId": "ada", **required}):
             answer = door.post(f"/v1/call/{name}", **args)
             broken += [(name, args, answer)] if answer.status >= 500 else []

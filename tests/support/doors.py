@@ -22,7 +22,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"], "HOME": str(folder), "ROOK_HOME": str(folder / "rook"), "LANG": "C.UTF-8",
         "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))), "PYTHONWARNINGS": "error",
-        "ROOK_DAEMON_SWEEP_S": "0.05", "ROOK_TASKS_TTL_LOW_S": "0.001", "ROOK_DAEMON_BODY_LIMIT": "200000", **more,
+        "ROOK_DAEMON_SWEEP_S": "0.2", "ROOK_TASKS_TTL_LOW_S": "0.001", "ROOK_DAEMON_BODY_LIMIT": "200000", **more,
     }  # fmt: skip
 
 
