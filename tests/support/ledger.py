@@ -127,18 +127,16 @@ def faults(path: str, *, sent: Iterable[str] = (), acked: Iterable[str] = ()) ->
 
 def faults_in(connection: apsw.Connection, *, sent: Iterable[str] = (), acked: Iterable[str] = ()) -> list[str]:
     found: list[str] = []
-    with connection:  # one snapshot: others may be writing
+    rows(connection, "BEGIN")  # one snapshot: others may be writing
+    try:
         for problem, query in WHOLE.items():
             found += [f"{problem}: {row}" for row in rows(connection, query)[:5]]
         there = {row[0] for row in rows(connection, "SELECT id FROM messages")}
-        done = {
-            row[0]
-            for row in rows(
-                connection,
-                "SELECT m.id FROM messages m JOIN deliveries d ON d.message = m.n WHERE d.state = 'completed'",
-            )
-        }
+        completed = "SELECT m.id FROM messages m JOIN deliveries d ON d.message = m.n WHERE d.state = 'completed'"
+        done = {row[0] for row in rows(connection, completed)}
         verdict = rows(connection, "PRAGMA quick_check(5)")
+    finally:
+        rows(connection, "ROLLBACK")
     found += [f"an acknowledged message is lost: {id}" for id in sorted(set(sent) - there)[:5]]
     found += [f"an acknowledged ack is lost: {id}" for id in sorted(set(acked) - done)[:5]]
     if verdict != [("ok",)]:

@@ -36,7 +36,7 @@ def add(
     max_tokens: Annotated[int | None, Arg("tokens it may use")] = None,
     key: Annotated[str, Arg("idempotency key: a repeat gets the same answer")] = "",
 ) -> dict[str, Any]:
-    asked: dict[str, Any] = {
+    asked = {
         "title": title, "description": description, "spec": spec, "deps": deps, "resources": resources,
         "priority": priority, "kind": kind, "assignee": assignee, "milestone": milestone, "review": review,
         "plan": plan, "max_tokens": max_tokens,
@@ -47,10 +47,11 @@ def add(
     strict, reviewed = _plan_rules(tx, plan)
     if plan:
         tx.run("reopen_plan", id=plan)
-    id = create(tx, **asked | {
-        "deps": deps or [], "resources": resources or [], "assignee": tx.agent(assignee)["id"] if assignee else None,
-        "review": review or reviewed, "strict": strict,
-    })  # fmt: skip
+    id = create(
+        tx, title, description=description, spec=spec, deps=deps or [], resources=resources or [], priority=priority,
+        kind=kind, assignee=tx.agent(assignee)["id"] if assignee else None, milestone=milestone,
+        review=review or reviewed, plan=plan, max_tokens=max_tokens, strict=strict,
+    )  # fmt: skip
     if assignee:
         tx.event("task.assigned", me["name"], target=assignee, ref=id, preview=title)
         tx.ring(assignee)
