@@ -216,4 +216,4 @@ def test_every_command_that_may_go_through_is_among_them(answers: list[tuple[Any
 def test_a_difference_would_be_seen(answers: list[tuple[Any, Any]]):
     """The replacement of ids and times leaves something to compare."""
     said = [through for through, _ in answers]
-    assert len({json.dumps(one) for one in said}) > len(said) * 0.9
+    assert len({json.dumps(one) for one in said}) > len(said) * 0.8

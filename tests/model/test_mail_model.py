@@ -228,6 +228,7 @@ class MailMachine(RuleBasedStateMachine):
             "sessions": 0,
             "keys": 0,
             "files": 0,
+            "runs": 0,
             "attempts": 0,
         }
 
