@@ -228,8 +228,8 @@ class MailMachine(RuleBasedStateMachine):
             "sessions": 0,
             "keys": 0,
             "files": 0,
-            "attempts": 0,
             "runs": 0,
+            "attempts": 0,
         }
 
     # -- looking -----------------------------------------------------------------------------------------------------

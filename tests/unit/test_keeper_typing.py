@@ -226,6 +226,13 @@ def test_known_weakness_a_text_that_a_person_deletes_while_the_program_begins_to
     assert (terminal.submitted, terminal.erased) == ([], True)
 
 
+def test_a_letter_that_a_person_typed_is_theirs_though_our_text_has_it_too() -> None:
+    """They submitted our text, whose first Enter had not been taken, and went on typing."""
+    terminal = FakeTerminal([(3.0, "enter"), (3.0, "type:a")], slow=1)
+    assert typed(terminal) == DONE
+    assert (terminal.submitted, terminal.line) == ([f"a person: {TEXT}"], "a")
+
+
 def test_control_the_last_moment_matters() -> None:
     """Somewhere between two looks there is a moment at which only the terminal itself can tell."""
 

@@ -169,7 +169,13 @@ class _Typing:
             screen, failed = await self._shown(text)
             if failed:
                 return failed
+            if not self._holds(read(self._patterns, screen), text, line):
+                return Outcome(False, Reason.USER_TYPING, "someone typed meanwhile; what stands in the line is theirs")
         return Outcome(False, FAILED, "the text stands in its line, and Enter does not submit it")
+
+    def _holds(self, view: View, text: str, line: str) -> bool:
+        """Our text still, and no less of it than was seen: a letter that a person typed is a part of most texts."""
+        return is_ours(self._patterns, view.typed, text) and len(view.typed) >= len(line)
 
     async def _shown(self, text: str) -> tuple[Screen, Outcome | None]:
         """The screen with our text in its line, and nothing but our text; else what went wrong."""
@@ -197,7 +203,7 @@ class _Typing:
             if screen.dead:
                 return Outcome(False, GONE, "it ended before it was seen to take the text")
             view = read(self._patterns, screen)
-            held = is_ours(self._patterns, view.typed, text)
+            held = self._holds(view, text, line)
             if not held and await self._taken(screen, view, text, line, known):
                 return Outcome(True)
             # Once the line is empty there is nothing left to do but to look, and some programs take their time.
