@@ -57,6 +57,7 @@ STEPS = (
     Step("search hello --json"), Step("search nothing-like-it"), Step(f"{BOB} archive {{first}}"),
     Step(f"{ADA} broadcast -s all -m hands"), Step(f"{ADA} broadcast --group none -s all"),
     Step(f"{ADA} handoff bob -s yours --done design --json"), Step(f"{ADA} escalate stuck -m help"),
+    Step("kinds"), Step("kinds --json"), Step("kinds show scout"), Step("kinds show nothing"), Step("kinds drop scout"),
     Step("lenses"), Step("lenses --json"), Step("escalate --list"), Step("escalate --list --json"), Step("escalate"),
     # tasks and plans
     Step("task add Parse -m - -p high --file src/io/ --json", b"all of it", "task"),
