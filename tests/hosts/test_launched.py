@@ -23,7 +23,6 @@ from tests.hosts.crew import ROOK, Crew, Member
 from tests.hosts.model.script import Move, expect, say
 from tests.hosts.programs import ALL
 from tests.hosts.programs.opencode import pretend_installed
-from tests.hosts.programs.port import save_json
 from tests.hosts.stage import INSTALLED, Run
 from tests.hosts.test_terminals import becomes
 from tests.hosts.tui import Tui, settled
@@ -90,7 +89,8 @@ class Worker:
         made: Launch = launching.launch(self.order("tmux", **more))
         assert (made.stdin, made.typed) == (None, "")
         words = ["sh", "-c", IN_FOLDER, "sh", str(self.tree), *made.argv]
-        return Tui(known(self), moves, words, self.environ | dict(made.environ))
+        # As after its first start, with the repository trusted, and not the worktree.
+        return Tui(settled(self.member.stage), moves, words, self.environ | dict(made.environ))
 
     def record(self) -> streams.Tally:
         """What the program wrote down of its newest session."""
@@ -107,14 +107,6 @@ class Worker:
 
     def tasks(self) -> list[str]:
         return [task["title"] for task in self.crew.raven("task.list")["tasks"]]
-
-
-def known(worker: Worker) -> Any:
-    """As after the first start of the program, with the repository trusted, and not the worktree."""
-    stage = settled(worker.member.stage)
-    if worker.host == "copilot":
-        save_json(stage.home / ".copilot" / "config.json", {"trustedFolders": [str(worker.crew.base)]})
-    return stage
 
 
 def worktree(repo: Path, tree: Path) -> None:

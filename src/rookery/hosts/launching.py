@@ -263,7 +263,7 @@ def _opencode(order: Order, headless: bool) -> Launch:
 
 
 def _copilot(order: Order, headless: bool) -> Launch:
-    """`--trust-folder` is for a session without a terminal; in one it asks, or knows the folder."""
+    """`--trust-folder` is for a session without a terminal."""
     words = [*order.program, "--no-auto-update", *(("--output-format", "json", "--no-ask-user") if headless else ())]
     words += ["--trust-folder"] if order.trusted and headless else []
     words += [f"--add-dir={folder}" for folder in order.folders] + _model(order, "--model")
