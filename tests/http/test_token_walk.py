@@ -15,8 +15,10 @@ from rookery.service.verbs import TABLE as VERB_TABLE
 from rookery.service.verbs import Verb, parameters
 from tests.support.doors import Answer, Door, Running
 from tests.support.holders import Crew, assembled
+from tests.support.panes import until
 
 pytestmark = pytest.mark.slow  # several hundred requests
+WORKER = "w1"  # one that is over: nothing moves by itself
 ASKS_NOBODY = ("/healthz", "/openapi.json")
 AS_WHOM: tuple[dict[str, str], ...] = ({}, {"agentId": "bob"})
 
@@ -29,7 +31,14 @@ def crew(door: Door) -> Crew:
 @pytest.fixture(scope="module")
 def still(daemon: Running) -> Crew:
     """One for all tests that show that nothing changes."""
-    return assembled(daemon.door.of("still"))
+    door = daemon.door.of("still")
+    here = {"X-Rook-Caller": json.dumps({"tree": "/"})}
+    worked = door.post(
+        "/v1/call/spawn", here, assignment="Say nothing", host="script", program=["false"], no_worktree=True
+    )
+    assert worked.body.get("id") == WORKER, worked
+    until(lambda: door.get(f"/v1/workers/{WORKER}").body["state"] == "ended", lambda: door.get("/v1/workers").body, 120)
+    return assembled(door)
 
 
 # -- what is sent ------------------------------------------------------------------------------------------------------
@@ -67,6 +76,7 @@ def places(door: Door, path: str, name: str, session: str, /, **body: Any) -> It
 def sent(door: Door, line: Line, crew: Crew, headers: Mapping[str, str] = {}, /, **more: Any) -> Answer:
     """A request that this route would take, with `more` in its query or body."""
     id = crew.thread if "/threads/" in line.path else crew.task
+    id = WORKER if "/workers/" in line.path else id
     path = line.path.replace("{id}", crew.person._team if "/teams/" in line.path else id).replace("{verb}", "inbox")
     values = {
         "title": "t", "to": ["bob"], "subject": "s", "body": "b", "message": "b", "verdict": "SHIP", "epoch": 1,

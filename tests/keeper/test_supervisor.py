@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rookery.runtime import ourtmux, starting, tmux
 from rookery.store import faults
 from tests.support.panes import until
 from tests.support.supervised import Site, site
@@ -222,7 +223,7 @@ def test_nothing_is_done_to_a_worker_while_it_has_time_to_wrap_up(here: Site) ->
 
 @pytest.mark.slow
 def test_down_ends_all_workers_and_leaves_what_waits_waiting(here: Site) -> None:
-    with here.up(ROOK_WORKER_LIMIT="2") as daemon:
+    with here.up(ROOK_WORKER_LIMIT="2", ROOK_WORKER_TERM_S="60") as daemon:
         for _ in range(3):
             here.spawn()
         for id in ("w1", "w2"):
@@ -234,6 +235,21 @@ def test_down_ends_all_workers_and_leaves_what_waits_waiting(here: Site) -> None
     assert here.card("w1")["ending"] == "stopped"
     with here.up(ROOK_WORKER_LIMIT="2"):
         here.begun("w3")
+
+
+@pytest.mark.slow
+@pytest.mark.tmux
+def test_a_window_that_came_late_is_closed(here: Site) -> None:
+    """Its starter was killed after asking for it: no row knows its run."""
+    kept = ourtmux.Kept(mark="run-nobodys")
+    with here.up() as daemon:
+        address = ourtmux.new_window(str(here.home), ["true"], cwd="/", environ={}, kept=kept).address
+        until(lambda: "run-nobodys" in ourtmux.ended(str(here.home)))
+        starting.close_windows(str(here.home), ourtmux.ended(str(here.home)), running=["run-nobodys"])
+        assert here.windows(), "whoever sees to it closes it"
+        assert daemon.stop(signal.SIGUSR1)[0] == 0
+    here.nothing_runs()
+    assert not tmux.is_there(address)
 
 
 @pytest.mark.slow

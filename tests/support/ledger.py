@@ -34,13 +34,13 @@ def writing(path: str) -> Generator[apsw.Connection]:
 @contextmanager
 def locked(path: str) -> Generator[None]:
     """Somebody writes for as long as this lasts."""
-    connection = apsw.Connection(path)
-    try:
+    with closing(apsw.Connection(path)) as connection:
+        connection.set_busy_timeout(60_000)
         connection.execute("BEGIN IMMEDIATE")
-        yield
-    finally:
-        connection.execute("ROLLBACK")
-        connection.close()
+        try:
+            yield
+        finally:
+            connection.execute("ROLLBACK")
 
 
 def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:

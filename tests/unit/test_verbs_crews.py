@@ -1,11 +1,15 @@
 """A crew in the ledger: steps make worker rows, and whatever is repeated or killed in between makes none twice."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rookery.core import crews
+from rookery.keeper import crews as keeper_crews
+from rookery.runtime import repository
 from tests.support.stage import Build, Stage
+from tests.unit.gitrepo import repository as new_repository
 
 OWNER = "here:1:t1"
 
@@ -38,12 +42,12 @@ def step(stage: Stage) -> list[str]:
     return done
 
 
-def started(stage: Stage) -> dict[str, tuple[str, str]]:
+def started(stage: Stage, **more: str) -> dict[str, tuple[str, str]]:
     """Everyone that may begin does; run and name of each."""
     found: dict[str, tuple[str, str]] = {}
     for id in stage.call("worker.due", "system")["begin"]:
         order, process = stage.call("worker.begin", "system", id=id, owner=OWNER)["worker"], stage.process()
-        stage.call("worker.started", "system", id=id, run=order["run"], pid=process[0], since=process[1])
+        stage.call("worker.started", "system", id=id, run=order["run"], pid=process[0], since=process[1], **more)
         stage._joined[order["name"].lower()] = process  # pyright: ignore[reportPrivateUsage]
         found[id] = (order["run"], order["name"])
     return found
@@ -197,3 +201,32 @@ def test_a_plan_that_can_not_be_read_twice_fails_and_says_why(stage: Stage) -> N
     assert (crew["state"], "No block" in crew["why"]) == ("stopping", True)
     assert [event["type"] for event in stage.events("plan.failed")] == ["plan.failed"]
     assert stage.refused("crew.run", stage.caller(tree="/work"), plan="plan-0001", passes=9).code == "BAD_INPUT"
+
+
+def test_work_sent_back_goes_on_where_it_was_left(build: Build, tmp_path: Path) -> None:
+    """A worker of the lobby has done another task in its worktree since."""
+    stage, root, tree = build(), new_repository(tmp_path / "repo"), tmp_path / "tree"
+    tip = repository.commit_of(str(root))
+    repository.add_worktree(str(root), str(tree), tip)
+    stage.call("plan.new", goal="Reviewed", review=True, tasks=[{"key": "a", "title": "A"}, {"key": "b", "title": "B"}])
+    stage.call("crew.run", stage.caller(tree=str(root)), plan=plan(stage), workers=1, lobby=1)
+    assert step(stage) == ["wait"]
+    [(_, name)] = started(stage, tree=str(tree), base=tip).values()
+    for task in ("task-0001", "task-0002"):
+        given = next(each for each in stage.call("crew.step", "system", id="crew-0001")["give"])
+        assert (given["task"], given["start"]) == (task, "")
+        keeper_crews._refreshed(str(root), str(tree), given["start"])  # pyright: ignore[reportPrivateUsage]
+        stage.call("crew.give", "system", id="w1", task=task, base=tip)
+        (tree / f"{task}.txt").write_text("done\n")
+        said = "Wrote the file that the task asks for, with one line in it, and looked at it."
+        stage.call("done", name, outcome="completed", summary=said, evidence=[f"{task}.txt"])
+        stage.call("crew.scale", workers=2)  # one judges, the other goes on
+    reviewers = [each for _, each in started(stage).values()]
+    stage.call("task.review", reviewers[0], id="task-0001", verdict="NEEDS_WORK", feedback="Two lines.")
+    (given,) = stage.call("crew.step", "system", id="crew-0001")["give"]
+    (change,) = stage.call("changes", task="task-0001")["changes"]
+    assert (given["task"], given["start"]) == ("task-0001", change["head"])
+    assert not (tree / "task-0001.txt").exists(), "it is at the other task"
+    keeper_crews._refreshed(str(root), str(tree), given["start"])  # pyright: ignore[reportPrivateUsage]
+    assert (tree / "task-0001.txt").exists()
+    assert not (tree / "task-0002.txt").exists()

@@ -122,6 +122,8 @@ class Supervisor:
         log.info("workers that are stopped: %d", left)
         while left := await self._still_there():
             await asyncio.sleep(DRAIN_LOOK_S)
+        over = await self._aside(starting.windows_over, self._ground.home)
+        await self._aside(starting.close_windows, self._ground.home, over)
         return left
 
     async def _still_there(self) -> int:
@@ -183,8 +185,10 @@ class Supervisor:
         if left > 0 or not running:
             return max(left, 10) if running else every_ms
         self._beaten[team] = now
-        runs_now = {each["id"]: each["run"] for each in running}
         moved = [each["id"] for each in running if await self._measured(team, each)]
+        # One that is over beats no more: what it held was taken from it, and it is not stopped for that.
+        there = [each for each in running if process.state(each["pid"], each["started"]) != process.DEAD]
+        runs_now = {each["id"]: each["run"] for each in there}
         told = await self._verbs.call(team, "worker.beat", {"runs": runs_now, "moved": moved})
         await self._told(team, running)
         if told["lost"]:
@@ -359,7 +363,7 @@ class Supervisor:
         if not await self._aside(starting.give_up, where):
             return  # it began after all: the next look finds it
         await self._aside(self._emptied, order["run"], None, 0.0)
-        await self._aside(starting.close, self._ground.home, where, {})
+        await self._aside(starting.close, self._ground.home, where, {}, order["run"])
         told = {"id": order["id"], "run": order["run"], "reason": Ending.NOT_STARTED, "tail": why}
         await self._verbs.call(team, "worker.ended", told)
 
@@ -401,7 +405,7 @@ class Supervisor:
         self._reached("worker_emptied")
         code, tail = await self._aside(self._harvested, where, terminal)
         self._reached("worker_harvested")
-        await self._aside(starting.close, self._ground.home, where, terminal)
+        await self._aside(starting.close, self._ground.home, where, terminal, each["run"])
         self._reached("worker_closed")
         reason = ending or workers.ending_of(each["wish"], code, killed=killed or bool(left.killed))
         told = {"id": each["id"], "run": each["run"], "reason": reason, "exit_code": code, "tail": tail}

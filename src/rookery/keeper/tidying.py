@@ -43,6 +43,20 @@ class Tidier:
             for team in await asyncio.to_thread(starting.teams_with_folders, self._home):
                 if self._serves(team):
                     await self._tidy(team)
+            await self._close_left()
+
+    async def _close_left(self) -> None:
+        """Windows first, rows after them: what is begun in between is not taken for one that is left."""
+        over = await asyncio.to_thread(starting.windows_over, self._home)
+        if not over:
+            return
+        running: set[str] = set()
+        for team in await self._verbs.teams():
+            found = await self._verbs.call(team, "worker.due", {})
+            running |= {each["run"] for each in found["watch"]}
+        closed = await asyncio.to_thread(starting.close_windows, self._home, over, running)
+        if closed:
+            log.info("windows that were left behind: %d", closed)
 
     async def _tidy(self, team: str) -> None:
         ids = await asyncio.to_thread(starting.folders_in, self._home, team)

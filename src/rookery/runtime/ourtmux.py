@@ -7,7 +7,7 @@ no call that ends a server.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rookery.core.errors import BadInput, NotYours, Refused, UnknownName
 from rookery.core.record import NamedTuple
@@ -97,13 +97,24 @@ def _taught(socket: str, private: Mapping[str, str], own: Mapping[str, str]) -> 
 
 def find(home: str, mark: str) -> dict[str, str] | None:
     """The terminal that was opened with this mark, whether its program still runs or not."""
+    return next((address for found, address, _ in _marks(home) if found == mark), None) if mark else None
+
+
+def ended(home: str) -> dict[str, dict[str, str]]:
+    """The terminals whose program is over, by the mark they were opened with."""
+    return {mark: address for mark, address, over in _marks(home) if over}
+
+
+def _marks(home: str) -> Iterator[tuple[str, dict[str, str], bool]]:
     socket = place(home)
-    said = tmux.run(socket, ["list-panes", "-a", "-F", f"#{{pid}} #{{pane_id}} #{{{MARK}}}"])
+    if not os.path.exists(socket):
+        return
+    said = tmux.run(socket, ["list-panes", "-a", "-F", f"#{{pid}} #{{pane_id}} #{{pane_dead}} #{{{MARK}}}"])
     for line in said.out.splitlines() if not said.code else []:
-        server, pane, found = (*line.split(" ", 2), "", "")[:3]
-        if found == mark and mark:
-            return tmux.address(socket, int(server), pane)
-    return None
+        server, pane, over, mark = (*line.split(" ", 3), "", "", "")[:4]
+        address = tmux.address(socket, int(server), pane) if mark else None
+        if address:
+            yield mark, address, over == "1"
 
 
 def end(home: str, address: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 environment: a hook or an alias of someone else's decides nothing here."""
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -108,17 +109,33 @@ FORGET = ("--force", "--force")  # also one whose making was interrupted
 # -- worktrees -------------------------------------------------------------------------------------------------------
 
 
+HALF_MADE = "/commondir"  # git fails over an entry that another git is just making
+AGAIN_S, AGAIN_FOR_S = 0.05, 30.0
+
+
+def _beside_others(root: str, *words: str, environ: Mapping[str, str] | None = None) -> Said:
+    """A command about worktrees, said again while git reads what another one is writing there."""
+    ends = time.monotonic() + AGAIN_FOR_S
+    while True:
+        said = git(root, "worktree", *words, environ=environ)
+        if not said.code or HALF_MADE not in said.err or time.monotonic() > ends:
+            return said
+        time.sleep(AGAIN_S)
+
+
 def add_worktree(root: str, path: str, commit: str, environ: Mapping[str, str] | None = None) -> None:
     """A detached worktree at that commit; one that is there already at this path is left as it is."""
     if os.path.lexists(os.path.join(path, ".git")):
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    told(root, "worktree", "add", "--quiet", *FORGET, "--detach", path, commit, environ=environ)
+    said = _beside_others(root, "add", "--quiet", *FORGET, "--detach", path, commit, environ=environ)
+    if said.code:
+        raise refusal(("worktree",), said)
 
 
 def remove_worktree(root: str, path: str) -> None:
     """With whatever is in it: whoever calls has looked. A worktree that is gone is none."""
-    said = git(root, "worktree", "remove", *FORGET, path)
+    said = _beside_others(root, "remove", *FORGET, path)
     if said.code and os.path.lexists(path):
         raise refusal(("worktree",), said)
 
@@ -133,8 +150,10 @@ def unlock(tree: str) -> None:
 
 def checked_out(root: str, branch: str) -> str:
     """The worktree in which a branch is checked out; "" if in none. One whose folder is gone does not count."""
-    path = ""
-    for line in told(root, "worktree", "list", "--porcelain", "-z").split("\0"):
+    said, path = _beside_others(root, "list", "--porcelain", "-z"), ""
+    if said.code:
+        raise refusal(("worktree",), said)
+    for line in said.out.split("\0"):
         word, _, value = line.partition(" ")
         if word == "worktree":
             path = value

@@ -10,7 +10,7 @@ there for whoever asks later, however that one came to be. No text is built: the
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -274,14 +274,30 @@ def output(where: Place, count: int) -> list[str]:
     return lines[-count:]
 
 
-def close(home: str, where: Place, terminal: Mapping[str, str]) -> None:
-    """Its terminal and its token are gone afterwards; what is gone already is no matter."""
+def close(home: str, where: Place, terminal: Mapping[str, str], run: str) -> None:
+    """Its terminal and its token are gone afterwards; what is gone already is no matter. One that nobody wrote down is
+    found by its run."""
     files.remove_quietly(where.of("token"))
     with suppress(RookError):
+        terminal = terminal or ourtmux.find(home, run) or {}
         if terminal.get("kind") == tmux.KIND:
             ourtmux.end(home, terminal)
         elif terminal.get("kind") == ptys.KIND:
             ptys.ended(terminal)
+
+
+def windows_over(home: str) -> Mapping[str, Mapping[str, str]]:
+    """Windows of ours whose program is over, by their run."""
+    return ourtmux.ended(home)
+
+
+def close_windows(home: str, over: Mapping[str, Mapping[str, str]], running: Collection[str] = ()) -> int:
+    """Close those whose run nobody sees to any more: they came late, for a starter that was killed meanwhile."""
+    left = [address for run, address in over.items() if run not in running]
+    for address in left:
+        with suppress(RookError):
+            ourtmux.end(home, address)
+    return len(left)
 
 
 # -- long after ------------------------------------------------------------------------------------------------------
