@@ -51,7 +51,7 @@ def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
 def everything_in(connection: apsw.Connection) -> dict[str, list[tuple[Any, ...]]]:
     tables = rows(
         connection,
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'messages_fts%' ORDER BY name",
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%!_fts%' ESCAPE '!' ORDER BY name",
     )
     return {name: rows(connection, f'SELECT * FROM "{name}" ORDER BY 1, 2') for (name,) in tables}
 
