@@ -50,6 +50,14 @@ class Shelf(Protocol):
         """Write a new file, durable when this returns."""
         ...
 
+    def place(self, *names: str) -> str:
+        """Where a file that is published under these names is."""
+        ...
+
+    def publish(self, file: str, data: bytes) -> str:
+        """A product under a name of its own: "written", or "whole" if it was there. Another file there is refused."""
+        ...
+
     def read(self, file: str, limit: int) -> bytes:
         """At most so many bytes of it."""
         ...
