@@ -201,7 +201,7 @@ TERMS: Mapping[Action, Terms] = {
     Action.DISMISS: Terms(Needs.MAY, "take it from the list; nothing else happens"),
     Action.CHAT: Terms(Needs.NOTHING, "how to get into its terminal"),
     Action.REJECT: Terms(Needs.WORDS, "it is not wanted: say why", destructive=True),
-    Action.DISCARD: Terms(Needs.MAY, "throw it away: the change goes, and its worktree may", destructive=True),
+    Action.DISCARD: Terms(Needs.MAY, "throw it away: it does not land, and its worktree may go", destructive=True),
     Action.STOP: Terms(Needs.MAY, "have the worker stopped", destructive=True),
 }
 OPEN_ENDED = frozenset((Action.STEER, Action.CHAT))  # the item stays: nothing was decided about it

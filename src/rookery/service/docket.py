@@ -127,8 +127,8 @@ def _about_worker(tx: Tx, named: Subject) -> Item:
 
 def nothing_asked(id: str, name: str) -> errors.Refused:
     return errors.Refused(
-        f"Nothing is asked about {id} ({name}), and it has reported nothing.", f"`rook worker show {id}` tells how it is.",
-        code="NOTHING_ASKED",
+        f"Nothing is asked about {id} ({name}), and it has reported nothing.",
+        f"`rook worker show {id}` tells how it is.", code="NOTHING_ASKED",
     )  # fmt: skip
 
 
@@ -189,8 +189,8 @@ def shown(tx: Tx, found: Item) -> dict[str, Any]:
         "conflicts": results.conflicts(tx, result["change"])[:LINES] if result and result["change"] else [],
         "checks": json.loads(result["checks"]) if result else [], "evidence": _evidence(tx, found),
         "budget": _budget(tx, found.worker), "tail": _tail(found),
-        "actions": [_action(found, each) for each in actions(found)], "decision": decisions.card(last) if last else None,
-        "earlier": _earlier(tx, row["worker"], last),
+        "actions": [_action(found, each) for each in actions(found)],
+        "decision": decisions.card(last) if last else None, "earlier": _earlier(tx, row["worker"], last),
     }  # fmt: skip
 
 

@@ -194,8 +194,8 @@ def done(
 
 
 def _complete(tx: Tx, row: Row, said: protocol.Result, captured: Mapping[str, Any] | None) -> tuple[str, int]:
-    """Its task ends under the claim of this run; the change set, if there is any, and which completion it is. A task that it completed before, and
-    that nobody took up since, has ended."""
+    """Its task ends under the claim of this run; the change set, if there is any, and which completion it is. A task
+    that it completed before, and that nobody took up since, has ended."""
     task = held.find(tx, row["task"]) if row["task"] else None
     if captured and said.outcome != protocol.Outcome.COMPLETED:
         captured = {**captured, "branch": ""}  # kept to be looked at: what is no completed work does not land by itself

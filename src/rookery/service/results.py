@@ -92,11 +92,15 @@ def ask(tx: Tx, worker: Row, row: Row, risk: docket.Risk) -> str:
     """Put it before whoever decides about its worker."""
     named = docket.result_of(row["worker"], row["version"])
     made = tx.one("change", id=row["change"]) if row["change"] else None
-    size = f" ({made['paths']} files, +{made['added']} -{made['removed']})" if made else ""
-    wanted = "promote it?" if made else "is that accepted?"
+    size = (
+        f"{made['paths']} {'file' if made['paths'] == 1 else 'files'}, +{made['added']} -{made['removed']}"
+        if made
+        else ""
+    )
+    wanted = f"promote {size}?" if made else f"accept this ({row['outcome']})?"
     return items.ask(tx, items.Asked(
         "result", row["task"] or worker["id"],
-        f"{worker['id']} ({worker['name']}) is {row['outcome']}{size}, {wanted} {text.one_line(row['summary'], 200)}",
+        f"{worker['id']} ({worker['name']}): {wanted} {text.one_line(row['summary'], 200)}",
         questions.decider(tx, worker)["id"], _otherwise(tx, worker, row), detail=row["summary"], subject=named,
         worker=worker["id"], rank=Rank.CHANGE if made else Rank.READY, risk=risk,
     ), by=worker["agent"])  # fmt: skip

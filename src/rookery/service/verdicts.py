@@ -126,7 +126,7 @@ def _current(tx: Tx, found: Item) -> Item | None:
 
 
 def _refuse_others(tx: Tx, found: Item) -> None:
-    """Whoever was asked decides, and whoever started the worker, its parent, the leader, the person; never its author."""
+    """Whoever was asked decides, whoever started the worker, its parent, the leader, the person; never its author."""
     me, worker = tx.me(), found.worker
     author = found.result["agent"] if found.result else worker["agent"] if worker else 0
     if me["id"] == author:

@@ -211,7 +211,8 @@ COMMANDS = (
     Command("artifacts show", "docket", "sharing.show",
             extras=(Extra(("--raw",), "the content alone, as it was put"),)),
     Command("docket", "docket", "special_docket.docket", extras=(
-        Extra(("subject",), "the card of this one instead: w3, w3/q1, w3/2 ...", metavar="SUBJECT", may_lack=True), WATCH,
+        Extra(("subject",), "the card of this one instead: w3, w3/q1, w3/2 ...", metavar="SUBJECT", may_lack=True),
+        WATCH,
     )),
     Command("docket pin", "docket"),
     Command("verdict", "docket", "special_docket.verdict", optional=("action",)),

@@ -1,9 +1,10 @@
-"""The queue, cards, verdicts and the log of decisions, for people. What a worker wrote stands apart from what is ours."""
+"""The queue, cards, verdicts and the log, for people. What a worker wrote stands apart from what is ours."""
 
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from rookery.core.text import one_line, plain
@@ -22,8 +23,8 @@ def queue(result: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = []
     if not result["items"]:
         parts.append(say("Nothing needs you."))
-    for each in result["items"]:
-        parts += _line(each)
+    else:
+        parts.append(_lines(result["items"]))
     more = result["waiting"] - len(result["items"])
     if more > 0:
         parts.append(Text(f"and {more} more: -n shows more at once", "dim"))
@@ -31,15 +32,27 @@ def queue(result: dict[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
-def _line(each: dict[str, Any]) -> list[RenderableType]:
-    word, style = RANK[each["rank"]]
-    risk = each["risk"]
-    head = say(
-        ("* " if each["pinned"] else "", "bold"), (each["subject"], "bold cyan"), "  ", (word, style),
-        *([("  risk ", "dim"), (risk, RISK[risk])] if risk else []), (f"  {ago(each['ageMs'])}", "dim"),
+def _lines(items: list[dict[str, Any]]) -> RenderableType:
+    """Two lines an item: what is asked, and what happens if nobody answers. What is long is on its card."""
+    rows = [_cells(each) for each in items]
+    table = Table.grid(padding=(0, 2))
+    for at in (0, 1):
+        table.add_column(no_wrap=True, min_width=max(max(map(len, str(row[at]).split("\n"))) for row in rows))
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _cells(each: dict[str, Any]) -> tuple[Text, Text, Text]:
+    (word, style), risk = RANK[each["rank"]], each["risk"]
+    pin = [("\npinned", "bold")] if each["pinned"] else []
+    more = [" ", (risk, RISK[risk])] if risk else []
+    otherwise = f"\nif not: {each['otherwise']}" if each["otherwise"] else ""
+    return (
+        say((each["subject"], "bold cyan"), *pin), say((word, style), "\n", (ago(each["ageMs"]), "dim"), *more),
+        say(one_line(each["title"], 300), (otherwise, "dim")),
     )  # fmt: skip
-    otherwise = [say(("if not: ", "dim"), (each["otherwise"], "dim"))] if each["otherwise"] else []
-    return [head, *(Padding(part, (0, 0, 0, 4)) for part in (say(one_line(each["title"], 300)), *otherwise))]
 
 
 def _foot(result: dict[str, Any]) -> list[RenderableType]:
@@ -59,7 +72,9 @@ def _decided(each: dict[str, Any]) -> Text:
     by = f"rule {each['rule']}" if each["rule"] else each["by"]
     option = f" {each['option']}" if each["option"] else ""
     said = f": {one_line(each['said'], 60)}" if each["said"] else ""
-    return say((f"  {short(each['at'])}  ", "dim"), (each["subject"], "cyan"), f" {each['verb']}{option} by {by}{said}")
+    waited = f", after {ago(each['waitedMs'])}" if each["item"] else ""
+    return say((f"  {short(each['at'])}  ", "dim"), (each["subject"], "cyan"), f" {each['verb']}{option} by {by}",
+               (waited, "dim"), said)  # fmt: skip
 
 
 # -- a card ----------------------------------------------------------------------------------------------------------
@@ -77,7 +92,7 @@ def card(result: dict[str, Any]) -> RenderableType:
 
 
 def _head(result: dict[str, Any]) -> list[RenderableType]:
-    word, style = RANK[result["rank"]]
+    _, style = RANK[result["rank"]]
     risk, about = result["risk"], result["about"]
     parts: list[RenderableType] = [
         say(
@@ -111,7 +126,7 @@ def _asked(result: dict[str, Any]) -> list[RenderableType]:
             parts.append(say(("What is stored is not what was reported.", "bold red")))
     else:
         parts.append(say(one_line(result["title"], 300)))
-        if result["detail"]:
+        if result["detail"] and not result["tail"]:
             parts.append(_quoted(result["detail"]))
     if result["otherwise"] and result["state"] == "open":
         parts.append(say(("if nobody answers: ", "dim"), result["otherwise"]))
@@ -199,12 +214,12 @@ def _used(budget: dict[str, Any]) -> Text:
 
 
 def _actions(result: dict[str, Any]) -> list[RenderableType]:
-    width = max(len(each["action"]) for each in result["actions"])
-    lines: list[RenderableType] = [say(("rook verdict ", "dim"), (result["subject"], "bold"), (" ...", "dim"))]
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim")
     for each in result["actions"]:
-        style = "bold red" if each["destructive"] else "bold"
-        lines.append(say("  ", (f"{each['action']:<{width}}", style), (f"  {each['help']}", "dim")))
-    return lines
+        table.add_row(Text(f"  {each['action']}", "bold red" if each["destructive"] else "bold"), each["help"])
+    return [say(("rook verdict ", "dim"), (result["subject"], "bold"), (" ...", "dim")), table]
 
 
 # -- what was decided ------------------------------------------------------------------------------------------------
@@ -223,26 +238,15 @@ def verdict(result: dict[str, Any]) -> RenderableType:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, str) and len(value) == 40 and value.isalnum():
+        return value[:12]  # a commit
     return ", ".join(map(str, value)) if isinstance(value, list) else one_line(str(value), 60)
 
 
 def decisions(result: dict[str, Any]) -> RenderableType:
     if not result["decisions"]:
         return say("Nothing was decided yet.")
-    table = new_table("when", "subject", "verb", "by", "risk", "waited", "said")
-    for each in result["decisions"]:
-        by = f"rule {each['rule']}" if each["rule"] else each["by"]
-        option = f" {each['option']}" if each["option"] else ""
-        table.add_row(
-            Text(short(each["at"]), "dim"), Text(each["subject"], "cyan"), f"{each['verb']}{option}", one_line(by, 24),
-            Text(each["risk"], RISK[each["risk"]]), ago(each["waitedMs"]), one_line(each["said"], 80),
-        )  # fmt: skip
-    for column in table.columns:
-        if column.header == "said":
-            column.ratio, table.expand = 1, True
-        else:
-            column.min_width = 4
-    return table
+    return Group(*(_decided(each) for each in result["decisions"]))
 
 
 def summary(result: dict[str, Any]) -> RenderableType:

@@ -353,7 +353,8 @@ class Alive(TypedDict):
 RESULTS: Mapping[str, Any] = {
     **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
     **shapes_kinds.RESULTS, **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
-    **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS, **shapes_crews.RESULTS, **shapes_docket.RESULTS,
+    **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS, **shapes_crews.RESULTS,
+    **shapes_docket.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,
     "task.progress": Progress, "task.assign": Task, "task.cancel": TaskCanceled, "task.unblock": Task,
