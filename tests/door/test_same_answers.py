@@ -162,7 +162,7 @@ class Side:
         text = text.replace(str(self._folder), "@").replace(self._team, "<team>")
         text = re.sub(r"\b([A-Za-z]+)-(?=[0-9a-z]*\d)[0-9a-z]{12}\b", self._number, text)
         text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z", "<time>", text)
-        text = re.sub(r"\d\d-\d\d \d\d:\d\dZ|\d\d:\d\d:\d\dZ?", "<time>", text)
+        text = re.sub(r"\d\d-\d\d \d\d:\d\dZ|\d\d:\d\d(:\d\d)?Z|\d\d:\d\d:\d\d", "<time>", text)
         return re.sub(r'(_ago_s": )\d+', r"\1<seconds>", text)
 
     def _number(self, found: "re.Match[str]") -> str:
