@@ -188,7 +188,7 @@ def test_every_answer_is_the_same(answers: list[tuple[Any, Any]]):
     assert [step.line for step, (through, _) in compared if not any(through[1:])] == ["join carl --auto"]
     # The replacement of ids and times leaves something to compare, and not only refusals.
     said = [through for through, _ in answers]
-    assert len({json.dumps(one) for one in said}) > len(said) * 0.9
+    assert len({json.dumps(one) for one in said}) > len(said) * 0.8
     codes = [code for code, *_ in said]
     assert {0, 1, 2} <= set(codes)
     assert codes.count(0) > len(codes) // 2
