@@ -212,6 +212,7 @@ COMMANDS = (
             extras=(Extra(("--raw",), "the content alone, as it was put"),)),
     Command("changes", "docket"),
     Command("changes show", "docket"),
+    Command("conflicts", "docket"),
     Command("land list", "docket"),
     Command("land add", "docket"),
     Command("land retry", "docket"),
