@@ -26,7 +26,7 @@ from rookery.runtime.process import Process
 from rookery.runtime.starting import Begun, Place
 from rookery.wake.port import Bell
 
-from . import bells, metering, orders
+from . import bells, giving, metering, orders
 from .courier import Reached, Verbs
 from .metering import Meter
 from .telling import BACK, PAGE, PAGES, Teller
@@ -198,7 +198,7 @@ class Supervisor:
 
     async def _measured(self, team: str, each: Watched) -> bool:
         """What it has used so far is told; whether its program has said anything since."""
-        meter = self._meters.setdefault(each["run"], Meter(each["host"], self._place(team, each)))
+        meter = self._meter(team, each)
         before = meter.tally.input, meter.tally.output
         moved = await self._aside(meter.look, each["transcript"])
         used = meter.tally
@@ -206,7 +206,17 @@ class Supervisor:
             told = {"id": each["id"], "run": each["run"], "input": used.input, "output": used.output,
                     "model": used.model}  # fmt: skip
             await self._verbs.call(team, "worker.used", told)
+        await self._gave(team, each, meter)
         return moved
+
+    def _meter(self, team: str, each: Watched) -> Meter:
+        if each["run"] not in self._meters:
+            self._meters[each["run"]] = Meter(each["host"], self._place(team, each), each["run"], each["tree"])
+        return self._meters[each["run"]]
+
+    async def _gave(self, team: str, each: Watched, meter: Meter) -> None:
+        """What it was seen to do becomes evidence."""
+        await giving.give(self._verbs, team, meter.found, {"worker": each["id"], "run": each["run"]})
 
     async def _told(self, team: str, those: Sequence[Watched]) -> None:
         """The files that outside readers look at are made; that this fails concerns nobody else."""
@@ -422,6 +432,9 @@ class Supervisor:
         try:
             await self._measured(team, each)
             meter = self._meters.pop(each["run"])
+            meter.over()
+            meter.found += metering.tail(each["run"], each["id"], told)
+            await self._gave(team, each, meter)
             kept = await self._aside(metering.record, where, meter, {**told, "age_ms": each["age_ms"]})
             await self._verbs.call(team, "worker.record", kept)
         except errors.RookError as error:
