@@ -5,6 +5,7 @@ read. Whoever begins anew reads from the beginning and comes to the same sums an
 readings of a meter: what was counted is not counted again, and what was recorded is known.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,11 +36,12 @@ class Meter:
         self._path = ""
         self._size = 0
         self.found: list[Found] = []
-        self._begin("")
+        self.lock = asyncio.Lock()  # one looks at a time
+        self._begin("", None)
 
-    def _begin(self, path: str) -> None:
+    def _begin(self, path: str, read: Reading | None) -> None:
         """From the beginning: its own stream, whose ids are the run's, or the record of a session."""
-        self._path = path
+        self._path, self._read = path, read
         self._follower = ndjson.Follower(path, longest=LONGEST)
         self._anew()
 
@@ -53,20 +55,32 @@ class Meter:
         """Whether there was anything new."""
         path, read = self._source(transcript)
         if path != self._path:
-            self._begin(path)
-        if read is None:
-            before, self._size = self._size, files.size_or_none(path) if path else 0
-            return self._size > before
+            self._read_on()  # to the end of what it wrote before
+            self.over()
+            self._begin(path, read)
+        if read is not None:
+            return self._read_on()
+        before, self._size = self._size, files.size_or_none(path) if path else 0
+        return self._size > before
+
+    def _read_on(self) -> bool:
         taken = 0
-        while taken < MOST and len(self.found) < HELD and (lines := self._follower.read(PIECE)):
+        while self._read and taken < MOST and len(self.found) < HELD and (lines := self._lines()):
             if self._follower.gaps > self._gaps:  # another file, or a shortened one: what is read now is its beginning
                 self._anew()
             for line in lines:
-                events = read(self._host, line)
+                events = self._read(self._host, line)
                 self.tally.add(events)
                 self.found += self._extractor.take(events or ())
             taken += sum(map(len, lines))
         return taken > 0
+
+    def _lines(self) -> list[bytes]:
+        """One that may not be read holds nothing: a meter stops nobody's heartbeat."""
+        try:
+            return self._follower.read(PIECE)
+        except errors.RookError:
+            return []
 
     def over(self) -> None:
         """Nothing more will come."""
