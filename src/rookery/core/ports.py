@@ -50,6 +50,10 @@ class Shelf(Protocol):
         """Write a new file, durable when this returns."""
         ...
 
+    def keep_same(self, folder: str, data: bytes) -> Kept:
+        """The same under the hash of its content: once, however often it is kept."""
+        ...
+
     def read(self, file: str, limit: int) -> bytes:
         """At most so many bytes of it."""
         ...
@@ -58,7 +62,9 @@ class Shelf(Protocol):
         """Some of the files that are older than that."""
         ...
 
-    def remove(self, file: str) -> None: ...
+    def remove(self, file: str, age_s: float = 0.0) -> None:
+        """If it is still older than that."""
+        ...
 
 
 class ChangeSet(NamedTuple):
