@@ -215,6 +215,7 @@ COMMANDS = (
     Command("unpin", "docket"),
     Command("changes", "docket"),
     Command("changes show", "docket"),
+    Command("conflicts", "docket"),
     Command("land list", "docket"),
     Command("land add", "docket"),
     Command("land retry", "docket"),
