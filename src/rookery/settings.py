@@ -193,6 +193,7 @@ SETTINGS: tuple[Setting, ...] = (
     _count("changes.patch_limit", 1_048_576, "bytes", 0, 1 << 30, "A longer patch of a change set is not kept."),
     _count("artifacts.limit", 4_194_304, "bytes", 1, 1 << 30, "Largest artifact that is taken."),
     _seconds("artifacts.orphan_s", 3600, 60, YEAR_S, "A file that no artifact names is removed when it is this old."),
+    _count("bundles.keep_days", 7, "days", 0, 36_500, "A bundle that was consumed or deleted is kept this long."),
     _count("daemon.port", 4500, "", 0, 65_535, "Where `rook up` listens; 0 takes any free port."),
     _count("daemon.body_limit", 8_388_608, "bytes", 1024, 1 << 30, "Longest request the daemon reads."),
     _seconds("daemon.sweep_s", 2, 0.05, 3600, "How often the daemon looks for what expired."),
