@@ -14,10 +14,10 @@ def _insert(stage: Stage, table: str, agent: str, **values: Any) -> None:
     connection = apsw.Connection(stage.store.location)
     try:
         connection.set_busy_timeout(5_000)
-        team, id = connection.execute(
+        ((team, id),) = connection.execute(
             "SELECT a.team, a.id FROM agents a JOIN teams t ON t.id = a.team WHERE t.name = ? AND a.key = ?",
             (stage.team, agent.lower()),
-        ).fetchone()
+        ).fetchall()
         row = {"team": team, "agent": id, "created_at": 1, "at": stage.clock.wall_ms(), **values}
         places = ", ".join(f":{name}" for name in row)
         connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", row)

@@ -23,7 +23,7 @@ LISTED = 50
 DAY_MS = 86_400_000
 
 Id = Annotated[str, Arg("the bundle", positional=True, metavar="ID")]
-Refs = Annotated[list[str] | None, Arg("what goes into it: e3, f12, w3/2 ...", positional=True, metavar="REF")]
+Refs = Annotated[list[str] | None, Arg("what goes into it, as e3, f12 or w3/2", positional=True, metavar="REF")]
 Worker = Annotated[str, Arg("of this worker", flag="-w", metavar="ID")]
 Task = Annotated[str, Arg("of this task", flag="-t", metavar="ID")]
 Limit = Annotated[int | None, Arg("how many at most", flag="-n")]
