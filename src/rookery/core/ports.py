@@ -4,9 +4,13 @@
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rookery.core.record import NamedTuple
+
+if TYPE_CHECKING:
+    from rookery.core.overlap import Hunk, Shift
+    from rookery.core.symbols import Symbol
 
 
 class Clock(Protocol):
@@ -79,6 +83,13 @@ class ChangeSet(NamedTuple):
     patch: bytes | None  # None: it is larger than was asked for
 
 
+class Touched(NamedTuple):
+    """What a change set does, looked at more closely."""
+
+    hunks: "dict[str, list[Hunk]]"  # by path, in lines of its base; folders end in /
+    symbols: "list[Symbol]"
+
+
 class Workspaces(Protocol):
     """Working copies of a version control system. Never used inside a transaction."""
 
@@ -96,6 +107,14 @@ class Workspaces(Protocol):
     ) -> ChangeSet:
         """Commit what is not committed there, as the author; what it has of its own since it parted from the branch
         (left out: the one that is checked out in the root). With `keep`, a ref under that name holds on to its head."""
+        ...
+
+    def touched(self, tree: str, base: str, head: str) -> Touched:
+        """The lines of its base that a change set touches, and the names of code that it takes away or uses."""
+        ...
+
+    def shifts(self, tree: str, base: str, other: str, paths: Sequence[str]) -> "dict[str, Shift] | None":
+        """What became of these files from one base to the other; None if the other is not of this repository."""
         ...
 
     def unknown_commits(self, where: str, names: Sequence[str]) -> list[str]:

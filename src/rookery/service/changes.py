@@ -11,25 +11,30 @@ from typing import Annotated, Any
 from rookery.core import errors, landing, text, times
 from rookery.store.port import Row
 
-from . import artifacts
+from . import artifacts, conflicts
 from .mailbox import checked_limit
 from .tx import Tx, World
-from .verbs import Arg
+from .verbs import Arg, Ask
 
 PREFIX = "change-"
 FOLDER = "patches"
 MESSAGE_LIMIT = 10_000
 
 
-def captured(world: World, worker: Mapping[str, Any], message: str, *, branch: str = "") -> dict[str, Any]:
-    """Before the transaction. `worker` has `id`, `tree`, `base`, `root` and `name`, as its row."""
+def captured(
+    world: World, worker: Mapping[str, Any], message: str, *, branch: str = "", ask: Ask | None = None
+) -> dict[str, Any]:
+    """Before the transaction. `worker` has `id`, `tree`, `base`, `root` and `name`, as its row; `ask` looks up where
+    the change sets of others begin."""
     limit = min(world.settings["changes.patch_limit"], world.settings["artifacts.limit"])
     found = world.workspaces.capture(
         worker["tree"], worker["base"], worker["name"], text.plain(message)[:MESSAGE_LIMIT], root=worker["root"],
         branch=branch or world.settings["land.branch"], keep=landing.keep_under(world.team, worker["id"]), limit=limit,
     )  # fmt: skip
     kept = world.shelf.keep(FOLDER, f"{found.head[:12]}.patch", found.patch) if found.patch else None
-    return {**found._asdict(), "patch": None, "tree": worker["tree"], "kept": kept._asdict() if kept else None}
+    touched = conflicts.captured(world, worker["tree"], found.base, found.head, ask) if found.paths else None
+    own = {"patch": None, "tree": worker["tree"], "touched": touched, "kept": kept._asdict() if kept else None}
+    return {**found._asdict(), **own}
 
 
 def record(tx: Tx, worker: Row, captured: Mapping[str, Any], task: str = "", epoch: int = 0) -> str:
@@ -54,6 +59,7 @@ def record(tx: Tx, worker: Row, captured: Mapping[str, Any], task: str = "", epo
     )  # fmt: skip
     counted = f"{captured['paths']} files, +{captured['added']} -{captured['removed']}"
     tx.event("change", tx.me()["name"], target=worker["id"], ref=id, preview=counted, task=task, head=captured["head"])
+    conflicts.record(tx, worker, id, captured["touched"], captured["base"], task)
     return id
 
 

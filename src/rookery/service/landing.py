@@ -11,7 +11,7 @@ from rookery.core import errors, landing, tasks, text, times
 from rookery.core.landing import State
 from rookery.store.port import Row
 
-from . import changes, held, policies, unlocking
+from . import changes, conflicts, held, policies, unlocking
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
@@ -118,7 +118,7 @@ def add(
         raise errors.Refused(f"The worker of {change} is gone, and with it where its repository is.", code="NO_WORKER")
     id = enqueue(tx, row, onto)
     tx.beat()
-    return card(find(tx, id))
+    return card(find(tx, id)) | {"warnings": conflicts.warnings(conflicts.of_change(tx, row["id"]))}
 
 
 def _checked_branch(name: str) -> str:

@@ -110,7 +110,7 @@ def gathered(world: World, args: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     lacking = _not_there(world, own, said.evidence)
     if lacking:  # before anything is committed for it
         raise protocol.turned_back([*lacking])
-    change = _captured(world, own, f"{own['title'] or own['task']}\n\n{said.summary}".strip())
+    change = _captured(world, own, f"{own['title'] or own['task']}\n\n{said.summary}".strip(), ask)
     changed = _is_changed(own, said.evidence, change)
     if lacks := protocol.missing(said, protocol.Around(own["writes"], changed)):
         raise protocol.turned_back(lacks)
@@ -148,9 +148,9 @@ def _not_there(world: World, own: Mapping[str, Any], evidence: protocol.Evidence
     ]
 
 
-def _captured(world: World, own: Mapping[str, Any], message: str) -> dict[str, Any] | None:
+def _captured(world: World, own: Mapping[str, Any], message: str, ask: Ask) -> dict[str, Any] | None:
     """What lies in a worktree of its own, committed and told apart from what others did."""
-    return changes.captured(world, own, message) if own["tree"] else None
+    return changes.captured(world, own, message, ask=ask) if own["tree"] else None
 
 
 def _is_changed(own: Mapping[str, Any], evidence: protocol.Evidence, change: Mapping[str, Any] | None) -> bool:

@@ -161,6 +161,8 @@ TABLE: tuple[Verb, ...] = (
     # what workers made, and how it gets onto the branch
     Verb("changes", "changes.listed", "Change sets of workers, newest first", writes=False),
     Verb("changes.show", "changes.show", "A change set: its commits, files and checks", writes=False),
+    Verb("conflicts", "conflicts.listed", "Change sets that come close to each other, and how close", writes=False),
+    Verb("conflicts.bases", "conflicts.bases", "Where the change sets of others begin", writes=False),
     Verb("land.list", "landing.listed", "What lands, landed or failed to, newest first", writes=False),
     Verb("land.add", "landing.add", "Put a change set in line to land on its branch"),
     Verb("land.retry", "landing.retry", "Try again to land what failed", who="leader"),

@@ -226,6 +226,7 @@ COMMANDS = (
     Command("expand", "docket"),
     Command("changes", "docket"),
     Command("changes show", "docket"),
+    Command("conflicts", "docket"),
     Command("land list", "docket"),
     Command("land add", "docket"),
     Command("land retry", "docket"),

@@ -47,6 +47,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_delivery
 
         return show_delivery.SHOWS[shown_as]
+    if shown_as == "conflicts":
+        from . import show_conflicts
+
+        return show_conflicts.SHOWS[shown_as]
     if shown_as.startswith(("land.", "changes")):
         from . import show_landing
 

@@ -136,12 +136,28 @@ CREATE TABLE rules (                          -- policies: what is decided witho
   PRIMARY KEY (team, name)
 ) STRICT, WITHOUT ROWID;
 
+ALTER TABLE changes ADD COLUMN graded INTEGER NOT NULL DEFAULT 0; -- what it touches is kept: it may still land
+CREATE INDEX changes_graded ON changes (team, n) WHERE graded = 1;
+CREATE INDEX landings_change ON landings (team, change, n);
+
+CREATE VIEW open_changes AS                   -- change sets that may still land, the newest of each piece of work
+  SELECT c.team, c.id, c.n, c.base, c.worker, c.task, t.title, w.root, w.machine, w.report, w.state, a.name AS author
+  FROM changes c JOIN workers w ON w.team = c.team AND w.id = c.worker
+  JOIN agents a ON a.team = w.team AND a.id = w.agent LEFT JOIN tasks t ON t.team = c.team AND t.id = c.task
+  WHERE c.graded = 1 AND COALESCE(t.status, '') <> 'canceled'
+    AND COALESCE((SELECT l.state FROM landings l WHERE l.team = c.team AND l.change = c.id ORDER BY l.n DESC LIMIT 1), '')
+      NOT IN ('landed', 'undoing', 'undone', 'dropped')
+    AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.team = c.team AND d.worker = c.worker AND d.n > c.n)
+    AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.team = c.team AND d.task = c.task AND d.task <> '' AND d.n > c.n)
+    AND NOT EXISTS (SELECT 1 FROM deliverables v WHERE v.team = c.team AND v.change = c.id AND v.change <> ''
+      AND v.state IN ('rejected', 'discarded'));
+
 CREATE TABLE hunks (                          -- which lines of which file a change set touches, in its base
   team   INTEGER NOT NULL,
   change TEXT    NOT NULL,
   path   TEXT    NOT NULL,
   start  INTEGER NOT NULL,
-  length INTEGER NOT NULL,                    -- 0: added between two lines; -1: not to be told (binary, mode)
+  length INTEGER NOT NULL,                    -- 0: added between two lines; below 0: of the whole (core/overlap.py)
   PRIMARY KEY (team, change, path, start)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hunks_path ON hunks (team, path);
@@ -247,6 +263,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('decisions', 'decisions_time', '100000 10000 1'),
   ('debt', 'debt', '10000 1000 2 1'),
   ('rules', 'rules', '100 10 1'),
+  ('changes', 'changes_graded', '1000 100 1'),
+  ('landings', 'landings_change', '100000 10000 1 1'),
   ('hunks', 'hunks', '1000000 100000 20 5 1'),
   ('hunks', 'hunks_path', '1000000 100000 20'),
   ('symbols', 'symbols', '1000000 100000 20 5 2 1'),
