@@ -32,7 +32,7 @@ VERBS = words("""
     task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel task.unblock
     task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
     plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
-    thread.search thread.link artifacts artifacts.add artifacts.show
+    thread.search thread.link artifacts show pin unpin evidence.take artifacts.add artifacts.show
     bundle.candidates bundle.save bundle.list bundle.show bundle.load bundle.unload bundle.consume bundle.delete
     load unload loaded expand
     kinds kind.show kind.add kind.drop
@@ -58,7 +58,7 @@ VERBS = words("""
 
 READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
-    plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show
+    plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show
     bundle.candidates bundle.list bundle.show loaded kinds kind.show
     changes changes.show land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard

@@ -70,7 +70,8 @@ def test_of_a_worker_the_most_telling_is_chosen_in_the_order_it_happened(stage: 
     for number in range(20):
         put(stage, "prompt", f"prompt {number}", worker=worker["id"])
     failed = put(stage, "error", "It broke", worker=worker["id"], failed=True)
-    pinned = put(stage, "response", "The plan", worker=worker["id"], pinned=1)
+    pinned = put(stage, "response", "The plan", worker=worker["id"])
+    stage.call("pin", refs=[pinned])
     put(stage, "error", "Elsewhere", failed=True)
     chosen = stage.call("bundle.candidates", "ada", worker=worker["id"], limit=3)
     assert [item["title"] for item in chosen["candidates"]] == ["prompt 19", "It broke", "The plan"]
@@ -88,7 +89,7 @@ def test_a_result_can_be_part_of_one(stage: Stage):
 
 
 def test_what_is_not_there_is_refused_and_saves_nothing(stage: Stage):
-    assert stage.refused("bundle.save", "ada", refs=["e99"]).code == "UNKNOWN_EVIDENCE"
+    assert stage.refused("bundle.save", "ada", refs=["e99"]).code == "UNKNOWN_ARTIFACT"
     assert stage.refused("bundle.save", "ada").code == "EMPTY_BUNDLE"
     assert stage.refused("bundle.save", "ada", worker="w9").code == "UNKNOWN_WORKER"
     assert stage.refused("bundle.save", "ada", refs=[put(stage, "prompt", "x")], summarize="nosuch")
@@ -171,7 +172,7 @@ def test_a_deleted_one_is_gone_with_its_files_and_names_no_evidence(stage: Stage
     told = stage.refused("bundle.show", "bob", id="bundle-0001")
     assert (told.code, "ada deleted bundle-0001" in told.message) == ("UNKNOWN_BUNDLE", True)
     assert stage.call("bundle.list", all=True)["bundles"] == []
-    assert "test:e1" not in str(stage.rows()["bundles"])
+    assert "test:" not in str(stage.rows()["bundles"])
     assert save(stage)["id"] == "bundle-0002", "a number is given once"
 
 

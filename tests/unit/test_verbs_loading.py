@@ -245,7 +245,7 @@ def test_a_workers_result_loads_and_unloads_the_same_way(stage: Stage):
     assert stage.refused("load", "bob", id=worker["id"]).code == "NOTHING_TO_LOAD"
     ref = put(stage, "test", "pytest -q", agent=worker["name"], worker=worker["id"], body="12 passed")
     assert fenced(_loaded(stage, worker["id"])) == [f"| [w1#1] test {ref} by {worker['name']}: pytest -q"]
-    result(stage, "w1", 1, "Tabs are columns now", agent=worker["name"], evidence=["0123abc", f"test:{ref}"])
+    result(stage, "w1", 1, "Tabs are columns now", agent=worker["name"], evidence=["0123abc", ref])
     assert fenced(_loaded(stage, worker["name"])) == [
         f"| [w1#1] result w1/1 by {worker['name']}: done: Tabs are columns now",
         f"| [w1#2] test {ref} by {worker['name']}: pytest -q",

@@ -11,7 +11,7 @@ escaped and each excerpt is indented as a whole, so that nothing in it can end i
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import errors, text
+from . import errors, evidence, text
 
 PREFIX = "bundle-"
 SCHEMA = "1.0.0"
@@ -43,10 +43,10 @@ def check_count(items: Sequence[Entry]) -> None:
         raise errors.TooLarge(f"{len(items)} items; a bundle holds {ITEMS}.", "Leave some out, or save two.")
 
 
-def ranked(rows: Sequence[Mapping[str, Any]], weights: Mapping[str, float], count: int) -> list[Mapping[str, Any]]:
-    """The most telling of them, in the order in which they happened: what a person pinned, what failed, then by kind;
-    of the same kind the newest."""
-    best = sorted(rows, key=lambda row: (-row["pinned"], -row["failed"], -weights.get(row["kind"], 0), -row["n"]))
+def ranked(rows: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+    """The most telling of them, by what they are, whether they failed and whether a person pinned them; of the same
+    weight the newest. In the order in which they happened."""
+    best = sorted(rows, key=lambda row: (-evidence.weight(row["kind"], row["failed"], row["pinned"]), -row["n"]))
     return sorted(best[:count], key=lambda row: row["n"])
 
 

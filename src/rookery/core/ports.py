@@ -59,6 +59,10 @@ class Shelf(Protocol):
         What was there is replaced."""
         ...
 
+    def keep_same(self, folder: str, data: bytes) -> Kept:
+        """The same under the hash of its content: once, however often it is kept."""
+        ...
+
     def read(self, file: str, limit: int) -> bytes:
         """At most so many bytes of it."""
         ...
@@ -67,7 +71,9 @@ class Shelf(Protocol):
         """Some of the files that are older than that."""
         ...
 
-    def remove(self, file: str) -> None: ...
+    def remove(self, file: str, age_s: float = 0.0) -> None:
+        """If it is still older than that."""
+        ...
 
 
 class ChangeSet(NamedTuple):

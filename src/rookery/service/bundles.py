@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import bundles, errors, names, text, times
+from rookery.core import evidence as law
 from rookery.store.port import Row
 
-from . import held, workers
+from . import evidence, held, workers
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
 
-FOLDER = "bundles"
+FOLDER, BUNDLE = "bundles", "bundle"
 LOOKED_AT = 500  # of the newest evidence, to choose from
 LISTED = 50
 DAY_MS = 86_400_000
@@ -61,29 +62,24 @@ def _drafted(tx: Tx, refs: Sequence[str], worker: str, task: str, limit: int | N
 
 def best_of(tx: Tx, worker: Row | None, task: str = "", limit: int | None = None) -> list[dict[str, Any]]:
     """The most telling evidence of a worker, of a task, or lately."""
-    count = checked_limit(limit, bundles.CANDIDATES)
-    return [entry(row) for row in bundles.ranked(_looked_at(tx, worker, task), {}, min(count, bundles.ITEMS))]
+    count = min(checked_limit(limit, bundles.CANDIDATES), bundles.ITEMS)
+    rows = [row for row in _looked_at(tx, worker, task) if row["kind"] != BUNDLE]
+    return [entry(row) for row in bundles.ranked(rows, count)]
 
 
 def _looked_at(tx: Tx, worker: Row | None, task: str) -> Sequence[Row]:
+    every: dict[str, Any] = {"since": 0, "form": "", "limit": LOOKED_AT}
     if worker is not None:
-        rows = tx.all("bundle_of_worker", worker=worker["id"], limit=LOOKED_AT)
-        return [row for row in rows if row["task"] == task] if task else rows
-    return tx.all("bundle_of_task", task=task, limit=LOOKED_AT) if task else tx.all("bundle_recent", limit=LOOKED_AT)
+        return tx.all("evidence_of_worker", worker=worker["id"], task=task, kind="", failed=0, **every)
+    if task:
+        return tx.all("evidence_of_task", task=task, kind="", failed=0, **every)
+    return tx.all("evidence_listed", **every)
 
 
 def entry_of(tx: Tx, word: str) -> dict[str, Any]:
     """What is there under such a name, as a bundle keeps it."""
     row = result(tx, word)
-    if row is not None:
-        return result_entry(row)
-    found = tx.one("bundle_evidence", word=word)
-    if found is None:
-        raise errors.UnknownName(
-            f"There is no evidence {text.one_line(word, 60)}.", "`rook artifacts` lists what there is.",
-            code="UNKNOWN_EVIDENCE",
-        )  # fmt: skip
-    return entry(found)
+    return result_entry(row) if row is not None else entry(evidence.find(tx, word))
 
 
 def result(tx: Tx, word: str) -> Row | None:
@@ -114,9 +110,9 @@ def entry(row: Row | Mapping[str, Any]) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(row["data"])
     path = data.get("path")
     return {
-        "ref": row["ref"], "id": row["id"], "kind": row["kind"], "title": text.one_line(row["title"], 200),
-        "by": row["agent_name"], "worker": row["worker"], "task": row["task"], "at": times.iso(row["at"]),
-        "failed": bool(row["failed"]), "path": text.one_line(path, 300) if isinstance(path, str) else "",
+        "ref": row["ref"], "id": row["shared"] or row["id"], "kind": row["kind"],
+        "title": text.one_line(row["title"], 200), "by": row["agent_name"], "worker": row["worker"],
+        "task": row["task"], "at": times.iso(row["at"]), "failed": bool(row["failed"]), "path": text.one_line(path, 300) if isinstance(path, str) else "",
         "result": bundles.result_of(data), "excerpt": bundles.excerpt(row["body"]),
     }  # fmt: skip
 
@@ -160,6 +156,8 @@ def _write_down(tx: Tx, me: Row, number: int, saved: Mapping[str, Any]) -> None:
         entries=json.dumps(items), file=_file(tx, f"{id}.md"), sidecar=_file(tx, f"{id}.artifacts.json"),
         digest=bundles.digest(saved), summarizer=saved["summarizer"], at=tx.wall,
     )  # fmt: skip
+    found = law.Found(BUNDLE, f"{BUNDLE}:{id}", saved["title"], saved["header"], {BUNDLE: id, "items": len(items)})
+    evidence.put(tx, found, agent=me["id"], worker=saved["worker"], task=saved["task"])
     tx.event("bundle.saved", me["name"], target=saved["task"], ref=id, preview=saved["title"], worker=saved["worker"],
              items=[entry["id"] for entry in items])  # fmt: skip
 

@@ -14,8 +14,8 @@ from rookery.core import bundles, errors, names, text
 from rookery.core.hooks import Moment
 from rookery.store.port import Row
 
+from . import artifacts, evidence, workers
 from . import bundles as saved
-from . import workers
 from .tx import LOADED, Tx
 from .verbs import Arg
 
@@ -58,8 +58,15 @@ def load_worker(tx: Tx, id: workers.Id, *, full: Full = False) -> dict[str, Any]
 def _result_with_evidence(tx: Tx, result: Row) -> list[dict[str, Any]]:
     """What it named as evidence may be a commit or a note, which is no row."""
     refs: list[str] = [ref for ref in json.loads(result["evidence"]) if isinstance(ref, str)]
-    known = [ref for ref in dict.fromkeys(refs) if tx.one("bundle_evidence", word=ref)]
-    return [saved.result_entry(result), *(saved.entry_of(tx, ref) for ref in known)][: bundles.ITEMS]
+    found = (_known(tx, ref) for ref in dict.fromkeys(refs))
+    return [saved.result_entry(result), *(saved.entry(row) for row in found if row is not None)][: bundles.ITEMS]
+
+
+def _known(tx: Tx, word: str) -> Row | None:
+    try:
+        return evidence.find(tx, word)
+    except errors.UnknownName:
+        return None
 
 
 def _load(
@@ -169,9 +176,10 @@ def behind(tx: Tx, row: Row) -> tuple[dict[str, Any], str, Row | None]:
     result = saved.result(tx, row["ref"])
     if result is not None:
         return saved.result_entry(result), saved.result_text(result), None
-    found = tx.one("bundle_evidence", word=row["ref"])
+    found = _known(tx, row["ref"])
     if found is not None:
-        return saved.entry(found), found["body"], found if found["file"] else None
+        more = found if found["file"] or found["shared_file"] else None
+        return saved.entry(found), found["body"], more
     kept = _as_saved(tx, row)
     return kept, kept["excerpt"], None
 
@@ -190,15 +198,12 @@ def _as_saved(tx: Tx, row: Row) -> dict[str, Any]:
 
 def _whole(tx: Tx, row: Row) -> dict[str, Any]:
     """After the commit. A file that is gone leaves what the row holds, and that is said."""
-    import hashlib
-
+    file = {name: row[name] for name in ("id", "bytes", "digest")} | {"file": row["shared_file"] or row["file"]}
     try:
-        data = tx.world.shelf.read(row["file"], row["bytes"] + 1)
+        read = artifacts.content(tx, file)
     except errors.RookError:
-        return {"whole": False}
-    if hashlib.sha256(data).hexdigest() != row["digest"]:
-        return {"whole": False}
-    return {"text": text.plain(data.decode("utf-8", "replace")), "whole": True}
+        return {}
+    return {"text": text.plain(read["content"]), "whole": True} if read["encoding"] == "text" else {}
 
 
 def use(tx: Tx, me: Row, row: Row) -> None:

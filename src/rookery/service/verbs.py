@@ -136,8 +136,13 @@ TABLE: tuple[Verb, ...] = (
     Verb("thread.tail", "threads.tail", "The end of a discussion", writes=False),
     Verb("thread.search", "threads.search", "Find what was said in discussions", writes=False),
     Verb("thread.link", "threads.link", "Tie a discussion to a task"),
-    # shared outputs
-    Verb("artifacts", "artifacts.listed", "What was shared, newest first", writes=False),
+    # evidence, and shared outputs
+    Verb("artifacts", "evidence.listed", "What happened and what was shared, newest first", writes=False),
+    Verb("show", "evidence.show", "One artifact, with its text", writes=False),
+    Verb("pin", "evidence.pin", "Keep artifacts, however many come after them", who="leader"),
+    Verb("unpin", "evidence.unpin", "Let pinned artifacts go with the others", who="leader"),
+    Verb("evidence.take", "evidence.take", "Take in what happened: commands, edits, errors, answers", acts_as="agent",
+         before="evidence.shelve"),
     Verb("artifacts.add", "artifacts.add", "Share a patch, a summary or another file", before="artifacts.shelve"),
     Verb("artifacts.show", "artifacts.show", "What was shared, with its content", writes=False),
     # bundles of evidence, and what is loaded into an agent's context

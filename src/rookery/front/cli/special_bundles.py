@@ -1,4 +1,5 @@
-"""`rook bundle save`: at a terminal a person prunes what goes in, and looks at it before it is saved."""
+"""`rook bundle save`: at a terminal a person prunes what goes in, and looks at it before it is saved. `rook show`: a
+piece of evidence, or what stands behind a reference."""
 
 from typing import Any
 
@@ -68,3 +69,9 @@ def _asked(desk: Desk, question: str) -> str:
 
 def _show(desk: Desk, shown_as: str, what: Any) -> None:
     desk.call.emit(show.text(shown_as, what, desk.call.width, terminal=desk.call.terminal))
+
+
+def shown(desk: Desk, read: dict[str, Any]) -> Reply:
+    if bundles.is_chip(read["ref"]):
+        return answer(desk, "expand", desk.verb("expand", {"chip": read["ref"]}))
+    return answer(desk, "show", call_verb(desk, "show", read))
