@@ -1,8 +1,8 @@
 """Where change sets meet: captured and graded when one is reported, never when somebody looks.
 
 `captured` is for a verb's `before`: it reads which lines the change set touches, and what became of them in the bases
-of the others. `record` keeps that and grades it against every other change set that may still land. What nobody could map
-to the same lines counts as contested: whoever decides is warned once too often rather than once too seldom.
+of the others. `record` keeps that and grades it against every other change set that may still land. What nobody could
+map to the same lines counts as contested: whoever decides is warned once too often rather than once too seldom.
 """
 
 import json
