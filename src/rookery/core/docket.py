@@ -171,6 +171,7 @@ class Action(StrEnum):
     STEER = "steer"
     DISMISS = "dismiss"
 
+    BUNDLE = "bundle"
     CHAT = "chat"
     REJECT = "reject"
     DISCARD = "discard"
@@ -199,23 +200,24 @@ TERMS: Mapping[Action, Terms] = {
     Action.REVISE: Terms(Needs.WORDS, "send it back: say what must be otherwise"),
     Action.STEER: Terms(Needs.WORDS, "say something to it; nothing is decided"),
     Action.DISMISS: Terms(Needs.MAY, "take it from the list; nothing else happens"),
+    Action.BUNDLE: Terms(Needs.MAY, "save it as a bundle; nothing is decided"),
     Action.CHAT: Terms(Needs.NOTHING, "how to get into its terminal"),
     Action.REJECT: Terms(Needs.WORDS, "it is not wanted: say why", destructive=True),
     Action.DISCARD: Terms(Needs.MAY, "throw it away: it does not land, and its worktree may go", destructive=True),
     Action.STOP: Terms(Needs.MAY, "have the worker stopped", destructive=True),
 }
-OPEN_ENDED = frozenset((Action.STEER, Action.CHAT))  # the item stays: nothing was decided about it
+OPEN_ENDED = frozenset((Action.STEER, Action.BUNDLE, Action.CHAT))  # the item stays: nothing was decided about it
 
 _WITH_WORKER = (Action.STEER, Action.CHAT)
 _ALLOWED: Mapping[Matter, tuple[Action, ...]] = {
     Matter.QUESTION: (Action.ANSWER, *_WITH_WORKER, Action.STOP),
     Matter.PLAN: (Action.APPROVE, Action.REVISE, *_WITH_WORKER, Action.STOP),
-    Matter.RUN: (Action.RETRY, Action.DISMISS, *_WITH_WORKER, Action.DISCARD),
-    Matter.CHANGE: (Action.PROMOTE, Action.REVISE, Action.DISMISS, *_WITH_WORKER, Action.REJECT,
+    Matter.RUN: (Action.RETRY, Action.DISMISS, Action.BUNDLE, *_WITH_WORKER, Action.DISCARD),
+    Matter.CHANGE: (Action.PROMOTE, Action.REVISE, Action.DISMISS, Action.BUNDLE, *_WITH_WORKER, Action.REJECT,
                     Action.DISCARD),
-    Matter.RESULT: (Action.ACCEPT, Action.REVISE, Action.DISMISS, *_WITH_WORKER, Action.REJECT),
-    Matter.ERROR: (Action.DISMISS, Action.STEER),
-    Matter.FILE: (Action.DISMISS, Action.STEER),
+    Matter.RESULT: (Action.ACCEPT, Action.REVISE, Action.DISMISS, Action.BUNDLE, *_WITH_WORKER, Action.REJECT),
+    Matter.ERROR: (Action.DISMISS, Action.BUNDLE, Action.STEER),
+    Matter.FILE: (Action.DISMISS, Action.BUNDLE, Action.STEER),
     Matter.LANDING: (Action.RETRY, Action.REVISE, Action.DISMISS, Action.DISCARD),
     Matter.TASK: (Action.RETRY, Action.DISMISS, Action.REJECT),
     Matter.SESSION: (Action.STEER, Action.DISMISS),

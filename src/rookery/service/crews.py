@@ -47,7 +47,9 @@ def run(
     max_tokens: Annotated[int | None, Arg("stop when its workers have used so many")] = None,
     root: Annotated[str, Arg("the working copy", hidden=True)] = "",
 ) -> dict[str, Any]:
+    crewing.refuse_by_token(tx, bool(program or check or root))
     me = tx.me()
+    crewing.refuse_program(crewing.of_agent(tx, me), host, [*(program or ()), *(check or ())])
     row = plans.find(tx, plan)
     if row["status"] != "active":
         raise errors.Refused(f"{plan} is {row['status']}.", "`rook plan list` shows them.", code="PLAN_FINISHED")

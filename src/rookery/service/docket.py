@@ -13,7 +13,7 @@ from rookery.core.docket import About, Action, Matter, Subject
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from . import decisions, deliverables, results
+from . import conflicts, decisions, deliverables
 from . import questions as asking
 from . import workers as working
 from .mailbox import checked_limit
@@ -186,7 +186,7 @@ def shown(tx: Tx, found: Item) -> dict[str, Any]:
         **line(tx, row), "matter": found.matter, "state": _state(found), "detail": text.cut(row["detail"], SUMMARY)[0],
         "worker": row["worker"] or None, "about": _about(tx, found.worker), "question": _question(tx, found.question),
         "result": _result(result), "change": _change(tx, result["change"]) if result else None,
-        "conflicts": results.conflicts(tx, result["change"])[:LINES] if result and result["change"] else [],
+        "conflicts": conflicts.of_change(tx, result["change"], LINES) if result and result["change"] else [],
         "checks": json.loads(result["checks"]) if result else [], "evidence": _evidence(tx, found),
         "budget": _budget(tx, found.worker), "tail": _tail(found),
         "actions": [_action(found, each) for each in actions(found)],

@@ -12,7 +12,7 @@ from rookery.core.docket import Action
 from rookery.core.landing import State
 from rookery.store.port import Row
 
-from . import changes, deliverables, held, items, policies, unlocking
+from . import changes, conflicts, deliverables, held, items, policies, unlocking
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
@@ -110,7 +110,7 @@ def add(
     if delivered is not None:
         _decided(tx, deliverables.find(tx, delivered["worker"], delivered["version"]), id)
     tx.beat()
-    return card(find(tx, id))
+    return card(find(tx, id)) | {"warnings": conflicts.warnings(conflicts.of_change(tx, row["id"]))}
 
 
 def _decided(tx: Tx, delivered: Row, id: str) -> None:

@@ -4,14 +4,14 @@ Only a report gets here (`protocol.done`): a program that ended, however well, h
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from rookery.core import docket, names, tasks, text
 from rookery.core.docket import Action, Rank, Standing
+from rookery.core.overlap import Grade
 from rookery.store.port import Row
 
-from . import deliverables, held, items, policies, questions, rules
+from . import conflicts, deliverables, held, items, policies, questions, rules
 from .tx import Tx
 
 
@@ -50,24 +50,17 @@ def look(tx: Tx, worker: Row, row: Row) -> docket.Seen:
     paths = [path for each in files for path in (each["path"], each.get("from", "")) if path]
     count, lines = (change["paths"], change["added"] + change["removed"]) if change else (0, 0)
     checks = deliverables.checks_of(row)
-    risk = docket.risk_of(count, lines, checks, len(contested(tx, row["change"])), row["outcome"])
+    risk = docket.risk_of(count, lines, checks, contested(tx, row["change"]), row["outcome"])
     return docket.Seen(
         worker["kind"], worker["host"], row["outcome"], paths, len(files) == count, count, lines, checks, risk,
         bool(change),
     )  # fmt: skip
 
 
-def conflicts(tx: Tx, change: str) -> list[dict[str, Any]]:
-    """What overlaps with it, as it was graded when the later of the two was reported."""
-    return [
-        {"change": row["other"], "worker": row["worker"] or "", "grade": row["grade"],
-         "paths": json.loads(row["paths"]), "hints": json.loads(row["hints"])}
-        for row in tx.all("overlaps_with", change=change)
-    ]  # fmt: skip
-
-
-def contested(tx: Tx, change: str) -> Sequence[dict[str, Any]]:
-    return [each for each in conflicts(tx, change) if each.get("grade", 0) >= 3] if change else []
+def contested(tx: Tx, change: str) -> int:
+    """How many others touch the same lines, as far as they may still land."""
+    met = conflicts.of_change(tx, change) if change else []
+    return sum(each["grade"] == Grade.CONTESTED.word for each in met)
 
 
 def _rule(tx: Tx, worker: Row, row: Row, seen: docket.Seen) -> str:

@@ -16,7 +16,20 @@ from rookery.core.docket import Action, Matter, Standing
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from . import changes, decisions, deliverables, held, items, landing, questions, results, reviews, steering, unlocking
+from . import (
+    changes,
+    conflicts,
+    decisions,
+    deliverables,
+    held,
+    items,
+    landing,
+    questions,
+    results,
+    reviews,
+    steering,
+    unlocking,
+)
 from . import docket as cards
 from . import workers as working
 from .docket import Item
@@ -205,7 +218,9 @@ def _promoted(tx: Tx, found: Item, words: Words) -> Effect:
         raise docket.stale(found.subject.text, f"is not {row['change']} any more", found.subject.text, None)
     review = _ship(tx, row, words.said)
     lands = landing.put(tx, changes.find(tx, row["change"]), words.branch)
-    return {"landing": lands, "head": row["head"], "change": row["change"], **review}
+    warned = conflicts.warnings(conflicts.of_change(tx, row["change"]))
+    return {"landing": lands, "head": row["head"], "change": row["change"], **review,
+            **({"warnings": warned} if warned else {})}  # fmt: skip
 
 
 def _accepted(tx: Tx, found: Item, words: Words) -> Effect:
@@ -300,6 +315,15 @@ def _let_go(tx: Tx, found: Item, forget: bool) -> Effect:
     return {"forgotten": worker["id"]}
 
 
+def _bundled(tx: Tx, found: Item, words: Words) -> Effect:
+    """A result, or a piece of evidence, by itself; of a run that failed, the most telling of it."""
+    from . import bundles
+
+    exact = found.result is not None or found.matter in (Matter.ERROR, Matter.FILE)
+    refs, worker = ([found.subject.text], "") if exact else ([], found.row["worker"])
+    return {"bundle": bundles.save(tx, refs, title=text.one_line(words.said, 100), worker=worker)["id"]}
+
+
 def _dismissed(tx: Tx, found: Item, words: Words) -> Effect:
     if found.result is not None:
         deliverables.settle(tx, found.result, Standing.DISMISSED)
@@ -364,6 +388,7 @@ _DEEDS: Mapping[tuple[Matter, Action], Deed] = {
     (Matter.TASK, Action.RETRY): _task_again,
     (Matter.TASK, Action.REJECT): _task_canceled,
     **{(each, Action.STEER): _steered for each in Matter},
+    **{(each, Action.BUNDLE): _bundled for each in Matter},
     **{(each, Action.DISMISS): _dismissed for each in Matter},
 }
 

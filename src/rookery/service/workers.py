@@ -64,11 +64,7 @@ def spawn(
     start: Annotated[str, Arg("the commit to begin at", hidden=True)] = "",
     extra: Annotated[dict[str, Any] | None, Arg("what goes with it", kind="json", hidden=True)] = None,
 ) -> dict[str, Any]:
-    if tx.caller.grant is not None and (program or root or extra):
-        raise errors.NotYours(
-            "Which program runs, and where, is not said with an agent's token.", "Name a kind and a host.",
-            code="NOT_BY_TOKEN",
-        )  # fmt: skip
+    refuse_by_token(tx, bool(program or root or extra))
     more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
     if worktree and no_worktree:
         raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
@@ -92,7 +88,7 @@ def make(
     if not told and role != "lobby":
         raise errors.BadInput("What is it for?", "Give a task's id, or say what is to be done.")
     parent = of_agent(tx, me)
-    _refuse_program(parent, host, (extra or {}).get("program"))
+    refuse_program(parent, host, (extra or {}).get("program"))
     asked = settled(tx, me, parent, kind=kind, host=host, backend=backend, model=model, root=root, crew=crew,
                      role=role, seed=seed)  # fmt: skip
     if tx.is_limited():
@@ -124,7 +120,16 @@ def settled(
     )  # fmt: skip
 
 
-def _refuse_program(parent: Row | None, host: str, program: Sequence[str] | None) -> None:
+def refuse_by_token(tx: Tx, said: bool) -> None:
+    """Whoever holds an agent's token may be on another machine: no command runs here in its words."""
+    if tx.caller.grant is not None and said:
+        raise errors.NotYours(
+            "Which program runs, and where, is not said with an agent's token.", "Name a kind and a host.",
+            code="NOT_BY_TOKEN",
+        )  # fmt: skip
+
+
+def refuse_program(parent: Row | None, host: str, program: Sequence[str] | None) -> None:
     """A program of one's own asks no guard. Whoever may not write has none that could (H34)."""
     if parent is None or not (program or host == SCRIPT):
         return

@@ -16,7 +16,6 @@ RANK = {"needs_input": ("needs you", "bold yellow"), "failed": ("failed", "bold 
         "change": ("change", "cyan"), "file": ("file", "cyan"), "ready": ("ready", "green")}  # fmt: skip
 RISK = {"high": "bold red", "medium": "yellow", "low": "dim", "": "dim"}
 FILE = {"A": "green", "D": "red", "M": "", "R": "cyan"}
-GRADE = {3: "the same lines", 2: "lines beside each other", 1: "the same file", 0: "a name"}
 
 
 def queue(result: dict[str, Any]) -> RenderableType:
@@ -168,9 +167,13 @@ def _work(result: dict[str, Any]) -> list[RenderableType]:
 
 
 def _conflict(each: dict[str, Any]) -> Text:
-    where = f" in {', '.join(one_line(path, 60) for path in each['paths'][:3])}" if each["paths"] else ""
-    style = "bold red" if each["grade"] >= 3 else "yellow"
-    return say((f"conflict: {GRADE.get(each['grade'], 'overlap')} as {each['worker']} {each['change']}{where}", style))
+    """How close another comes, as it was graded when the later of the two was reported."""
+    files = ", ".join(one_line(path["path"] or "everything", 60) for path in each["paths"][:3])
+    hint = f"; {one_line(each['hints'][0], 120)}" if each["hints"] else ""
+    style = "bold red" if each["grade"] == "contested" else "yellow"
+    return say(
+        (f"{each['grade']} with {each['worker']} {each['change']}", style), f"{f': {files}' if files else ''}{hint}"
+    )
 
 
 def _behind(result: dict[str, Any]) -> list[RenderableType]:

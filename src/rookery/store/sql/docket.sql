@@ -122,7 +122,7 @@ ORDER BY n DESC LIMIT :limit;
 -- name: edited_after
 -- Something that was changed by a worker, and when it last was.
 SELECT max(n) AS n FROM evidence
-WHERE team = :team AND worker = :worker AND worker <> '' AND kind IN ('edit', 'file') AND run = :run;
+WHERE team = :team AND worker = :worker AND worker <> '' AND kind = 'edit' AND run = :run;
 
 -- name: evidence_lines_of
 -- What happened last in a run of a worker: what failed first.
@@ -216,11 +216,3 @@ WHERE r.team = :team ORDER BY r.position;
 -- name: drop_rule
 -- It decides no more.
 DELETE FROM rules WHERE team = :team AND name = :name;
-
--- name: overlaps_with
--- Change sets that touch the same, graded when the later of the two was reported.
-SELECT o.other, o.grade, o.paths, o.hints, c.worker FROM overlaps o
-LEFT JOIN changes c ON c.team = o.team AND c.id = o.other WHERE o.team = :team AND o.change = :change
-UNION ALL
-SELECT o.change AS other, o.grade, o.paths, o.hints, c.worker FROM overlaps o
-LEFT JOIN changes c ON c.team = o.team AND c.id = o.change WHERE o.team = :team AND o.other = :change;
