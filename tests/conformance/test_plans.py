@@ -22,7 +22,7 @@ WHOLE_TEAM = {
     "team_agents", "thread_people", "tokens_of_team", "workers_all", "workers_listed",
 }  # fmt: skip
 LARGE = {
-    "debt", "decisions", "deliverables", "evidence",
+    "debt", "decisions", "deliverables",
     "deliveries", "events", "holds", "messages", "receipts", "reservations", "review_items", "sessions", "spec_claims",
     "task_deps", "task_log", "tasks", "tokens", "usage", "usage_meters",
 }  # fmt: skip

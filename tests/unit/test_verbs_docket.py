@@ -298,7 +298,7 @@ def test_the_card_of_a_crash_shows_its_last_lines_and_never_the_transcript(shop:
     shop.stage.call("worker.ended", "system", id=id, run=shop.runs[id], reason="crashed", exit_code=9, tail=tail)
     shown = card(shop, "w1")
     assert (shown["subject"], shown["tail"][-1], len(shown["tail"])) == ("w1/x1", "panic: no memory", 15)
-    assert {each["action"] for each in shown["actions"]} == {"retry", "dismiss", "discard"}
+    assert {each["action"] for each in shown["actions"]} == {"retry", "dismiss", "bundle", "discard"}
 
 
 @pytest.mark.parametrize("wish", ["stop", "respawn"])

@@ -58,3 +58,16 @@ def failed_run(tx: Tx, task: str, agent: int) -> Row | None:
     """The worker whose run fails at this task, if it is one."""
     row = tx.one("worker_of_agent", agent=agent) if tx.flags & WORKED else None
     return row if row is not None and row["task"] == task and row["role"] != "review" else None
+
+
+def pinned(tx: Tx, row: Row, pinned: int) -> None:
+    """What failed, or a file that was changed, is on the docket while somebody holds on to it: an agent has hundreds of
+    both, and most of them ask nobody anything."""
+    if not pinned:
+        close_subject(tx, row["id"])
+    elif row["failed"] or row["kind"] == "edit":
+        what = "failed" if row["failed"] else "changed"
+        ask(tx, Asked(
+            "failure" if row["failed"] else "result", row["id"], f"{row['kind']} {what}: {row['title']}", tx.me()["id"],
+            "it stays pinned", subject=row["id"], worker=row["worker"], rank=Rank.ERROR if row["failed"] else Rank.FILE,
+        ))  # fmt: skip

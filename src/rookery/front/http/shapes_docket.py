@@ -193,7 +193,7 @@ class Card(DocketLine):
     earlier: list[Decision]
 
 
-class Pinned(TypedDict):
+class ItemPinned(TypedDict):
     subject: str
     pinned: bool
     changed: bool
@@ -270,7 +270,7 @@ class RuleGone(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    "docket": Docket, "card": Card, "docket.pin": Pinned, "verdict": VerdictGiven, "deliverables": Deliverables,
+    "docket": Docket, "card": Card, "docket.pin": ItemPinned, "verdict": VerdictGiven, "deliverables": Deliverables,
     "decisions": Decisions, "decisions.summary": DecisionSummary, "debt": Debt, "rule.add": Rule, "rule.list": Rules,
     "rule.remove": RuleGone,
 }  # fmt: skip
