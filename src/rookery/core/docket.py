@@ -351,7 +351,7 @@ class Seen(NamedTuple):
 
 def check_rule(matches: Mapping[str, Any]) -> None:
     """A rule that would match everything is a mistake, and so is one that decides by nothing that was recorded."""
-    if not any(matches.get(name) for name in (*RULE_LISTS, "checks")):
+    if not any(matches.get(name) for name in RULE_LISTS) and matches.get("checks") != GREEN:
         raise errors.BadInput(
             "That rule would decide about everything.", "Narrow it: --kind, --path, --host or --checks green.",
             code="BAD_RULE",
