@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rookery.core import docket, errors
-from rookery.core.docket import About, Action, Check, Matter, Needs, Rank, Risk, Seen
+from rookery.core.docket import About, Action, Check, Matter, Needs, Rank, Risk, Seen, Size
 
 NUMBERS = st.integers(1, 10**9 - 1)
 WORKERS = st.builds("w{}".format, NUMBERS)
@@ -161,9 +161,12 @@ def test_a_rule_that_would_decide_about_everything_is_refused() -> None:
 
 @given(st.lists(st.sampled_from([PASSED, FAILED, STALE]), max_size=4), st.integers(0, 50), st.integers(0, 2000))
 def test_risk_is_low_only_for_what_is_small_and_seen_to_pass(checks: list[Check], files: int, lines: int) -> None:
-    risk = docket.risk_of(files, lines, checks, 0, "completed")
-    assert docket.risk_of(files, lines, checks, 1, "completed") is Risk.HIGH, "contested lines always are"
-    assert docket.risk_of(files + 1, lines, checks, 0, "completed") >= risk or not files
+    size = Size(files, lines)
+    risk = docket.risk_of(size, checks, 0, "completed")
+    assert docket.risk_of(size, checks, 1, "completed") is Risk.HIGH, "contested lines always are"
+    assert docket.risk_of(size._replace(steers=True), checks, 0, "completed") is Risk.HIGH
+    assert docket.risk_of(size._replace(deleted=1), checks, 0, "completed") >= Risk.MEDIUM or not files
+    assert docket.risk_of(size._replace(files=files + 1), checks, 0, "completed") >= risk or not files
     if files and risk is Risk.LOW:
         assert docket.are_green(checks)
     if FAILED in checks:
@@ -172,3 +175,11 @@ def test_risk_is_low_only_for_what_is_small_and_seen_to_pass(checks: list[Check]
 
 def test_what_comes_first_is_first() -> None:
     assert sorted(Rank) == [Rank.NEEDS_INPUT, Rank.FAILED, Rank.ERROR, Rank.CHANGE, Rank.FILE, Rank.READY]
+
+
+@pytest.mark.parametrize(
+    "path", [".github/workflows/ci.yml", ".claude/settings.json", "docs/AGENTS.md", "rookery.toml"]
+)
+def test_what_programs_are_told_by_wants_a_look(path: str) -> None:
+    assert docket.steers(path)
+    assert not docket.steers(f"src/{path.rpartition('/')[2]}x")
