@@ -195,6 +195,7 @@ SETTINGS: tuple[Setting, ...] = (
     _count("changes.patch_limit", 1_048_576, "bytes", 0, 1 << 30, "A longer patch of a change set is not kept."),
     _count("artifacts.limit", 4_194_304, "bytes", 1, 1 << 30, "Largest artifact that is taken."),
     _seconds("artifacts.orphan_s", 3600, 60, YEAR_S, "A file that no artifact names is removed when it is this old."),
+    _count("bundles.keep_days", 7, "days", 0, 36_500, "A bundle that was consumed or deleted is kept this long."),
     _count("evidence.body_limit", 8_192, "bytes", 256, 1 << 20,
            "As much of a piece of evidence stands in the ledger; all of it is a file beside."),
     _count("evidence.cap", 1_000, "", 0, 1_000_000,

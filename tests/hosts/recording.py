@@ -21,7 +21,16 @@ DATA = Path(__file__).parents[1] / "data"
 PLACES = {"claude": ".claude/projects/*/*.jsonl", "codex": ".codex/sessions/*/*/*/*.jsonl",
           "gemini": ".gemini/tmp/*/chats/*.jsonl"}  # fmt: skip
 LONGEST, SHORT, MOST = 1_000, 60, 40  # characters of a text, of one of the program's own, members of a list
-OWN = {"api-request-shape", "api-request-blob", "api-request", "attachment", "session_meta", "world_state", "system", "additional_tools"}
+OWN = {
+    "api-request-shape",
+    "api-request-blob",
+    "api-request",
+    "attachment",
+    "session_meta",
+    "world_state",
+    "system",
+    "additional_tools",
+}
 WHEN = re.compile(r"20\d\d-\d\d-\d\d([T-])\d\d[:-]\d\d([:-]\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?)?")
 ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 TOOK = re.compile(r"\bin \d+\.\d\ds\b")

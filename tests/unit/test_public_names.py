@@ -33,6 +33,8 @@ VERBS = words("""
     task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
     plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
     thread.search thread.link artifacts show pin unpin evidence.take artifacts.add artifacts.show
+    bundle.candidates bundle.save bundle.list bundle.show bundle.load bundle.unload bundle.consume bundle.delete
+    load unload loaded expand
     kinds kind.show kind.add kind.drop
     changes changes.show land.list land.add land.retry land.undo land.drop
     land.teams land.due land.take land.keep land.checked land.moving land.waits land.again land.done land.failed
@@ -56,7 +58,8 @@ VERBS = words("""
 
 READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
-    plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show kinds kind.show
+    plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show
+    bundle.candidates bundle.list bundle.show loaded kinds kind.show
     changes changes.show land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams

@@ -125,7 +125,7 @@ class Extractor:
             data["exit"] = answer.code
         failed, kind = not answer.ok or bool(answer.code), "command"
         if counted := testruns.parsed(output):
-            kind, failed = "test", failed or counted.failed > 0
+            kind, failed = "test", failed or bool(counted.failed or counted.errors)
             data |= counted._asdict()
         found = [Found(kind, self._ref(call), text.one_line(call.command, 200), output, data, failed)]
         return found if failed or "git" not in call.command else found + commits(output)

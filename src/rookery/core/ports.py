@@ -54,6 +54,11 @@ class Shelf(Protocol):
         """Write a new file, durable when this returns."""
         ...
 
+    def put(self, folder: str, name: str, data: bytes) -> Kept:
+        """Write a file under this very name, in a folder beside the shelf: a product of rows, which can make it anew.
+        What was there is replaced."""
+        ...
+
     def keep_same(self, folder: str, data: bytes) -> Kept:
         """The same under the hash of its content: once, however often it is kept."""
         ...

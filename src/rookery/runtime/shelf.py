@@ -2,7 +2,8 @@
 
 Every folder on the way is opened by its own descriptor and no symlink is followed, so whoever swaps a folder for one
 while we work sends us nowhere. A file gets a name nobody had before and is never written again: a row that names it
-stays true, and one that was never named (a crash came between) is told by its age.
+stays true, and one that was never named (a crash came between) is told by its age. Besides, products that rows can make
+anew are put under names of their own (`put`).
 """
 
 import errno
@@ -37,6 +38,15 @@ class Shelf:
         with self._opened((*self._base, folder), make=True) as place:
             _write(place, unique, data)
         return Kept("/".join((*self._base, folder, unique)), len(data), hashlib.sha256(data).hexdigest())
+
+    def put(self, folder: str, name: str, data: bytes) -> Kept:
+        """Under this very name, in a folder beside the shelf, whatever was there before."""
+        import hashlib
+
+        above = (*self._base[:-1], folder)
+        with self._opened(above, make=True) as place:
+            _write(place, _plain(name), data, f"{os.urandom(CHANCE_BYTES).hex()}-{name}")
+        return Kept("/".join((*above, name)), len(data), hashlib.sha256(data).hexdigest())
 
     def keep_same(self, folder: str, data: bytes) -> Kept:
         """Under its hash: the same content is one file, and is young again whenever it is kept."""
@@ -128,8 +138,8 @@ def _step(above: int, name: str, make: bool) -> int:
     return made
 
 
-def _write(place: int, name: str, data: bytes) -> None:
-    temporary = f"{files.TEMPORARY}{name}"[:255]
+def _write(place: int, name: str, data: bytes, unique: str = "") -> None:
+    temporary = f"{files.TEMPORARY}{unique or name}"[:255]
     descriptor = os.open(temporary, _NEW, 0o600, dir_fd=place)
     try:
         try:

@@ -33,7 +33,7 @@ def who_am_i(
     row = of_agent(tx, me)
     if row is None:
         return {"agent": me["name"], "worker": None}
-    gone = [id for id in artifacts or [] if tx.one("artifact", id=id) is None]
+    gone = [id for id in artifacts or [] if tx.one("artifact", id=id) is None and tx.one("bundle", id=id) is None]
     told = ("id", "name", "task", "role", "report", "run", "state", "machine", "root", "tree", "base", "title")
     return {
         "agent": me["name"],
@@ -186,9 +186,18 @@ def done(
     if not tx.run("settle_report", id=row["id"], run=row["run"], report=Report.DONE, outcome=said.outcome,
                   summary=said.summary):  # fmt: skip
         raise protocol.over(row["id"])
+    _sums_up(tx, row, said.summary)
     _told(tx, row, "done", said.summary, outcome=said.outcome, change=change, evidence=said.evidence._asdict())
     tx.beat()
     return _reported(tx, row["id"])
+
+
+def _sums_up(tx: Tx, row: Row, summary: str) -> None:
+    """Was it to sum up a bundle?"""
+    if tx.one("bundle_of_summarizer", worker=row["id"]):
+        from . import bundles
+
+        bundles.summarized(tx, row["id"], summary)
 
 
 def _complete(tx: Tx, row: Row, said: protocol.Result, captured: Mapping[str, Any] | None) -> str:

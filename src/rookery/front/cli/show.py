@@ -75,6 +75,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_threads
 
         return show_threads.SHOWS[shown_as]
+    if shown_as.startswith("bundle.") or shown_as in ("load", "unload", "loaded", "expand"):
+        from . import show_bundles
+
+        return show_bundles.SHOWS[shown_as]
     if shown_as in ("artifacts", "show", "pin", "unpin"):
         from . import show_evidence
 

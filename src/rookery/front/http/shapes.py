@@ -10,6 +10,7 @@ from typing import Any, NotRequired, TypedDict
 from rookery.core import tasks
 
 from . import (
+    shapes_bundles,
     shapes_crews,
     shapes_delivery,
     shapes_evidence,
@@ -332,6 +333,7 @@ class Swept(TypedDict):
     events: int
     attempts: int
     runs: int
+    bundles: int
     evidence: int
 
 
@@ -352,7 +354,7 @@ class Alive(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
+    **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS, **shapes_bundles.RESULTS,
     **shapes_kinds.RESULTS, **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
     **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS, **shapes_crews.RESULTS,
     **shapes_evidence.RESULTS,

@@ -19,6 +19,8 @@ class Offered(TypedDict):
     nudge: bool
     phase: Phase | None
     watched: NotRequired[Words]
+    chips: NotRequired[Words]
+    used: NotRequired[Words]
 
 
 class Whose(TypedDict):

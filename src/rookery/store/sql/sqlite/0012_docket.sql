@@ -212,6 +212,8 @@ CREATE TABLE bundles (                        -- saved packages of evidence; the
   header      TEXT    NOT NULL DEFAULT '',    -- orientation for whoever loads it
   summary     TEXT    NOT NULL DEFAULT '',    -- by an agent, when one was asked for it
   items       TEXT    NOT NULL DEFAULT '[]',  -- refs, in order
+  entries     TEXT    NOT NULL DEFAULT '[]',  -- what each of them was when it was saved
+  summarizer  TEXT    NOT NULL DEFAULT '',    -- the worker that is to sum it up
   worker      TEXT    NOT NULL DEFAULT '',
   task        TEXT    NOT NULL DEFAULT '',
   made_by     INTEGER NOT NULL,
@@ -228,6 +230,9 @@ CREATE TABLE bundles (                        -- saved packages of evidence; the
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX bundles_file ON bundles (team, file) WHERE file <> '';
 CREATE INDEX bundles_sidecar ON bundles (team, sidecar) WHERE sidecar <> '';
+
+CREATE INDEX bundles_summarizer ON bundles (team, summarizer) WHERE summarizer <> '';
+CREATE INDEX bundles_past ON bundles (team, consumed_at) WHERE state <> 'saved';
 
 CREATE TABLE loaded (                         -- what stands in an agent's context, as lines that can be expanded
   team       INTEGER NOT NULL,
@@ -321,6 +326,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('overlaps', 'overlaps_other', '10000 1000 5'),
   ('bundles', 'bundles', '10000 1000 1'),
   ('bundles', 'sqlite_autoindex_bundles_2', '10000 1000 1'),
+  ('bundles', 'bundles_summarizer', '1000 100 1'),
+  ('bundles', 'bundles_past', '1000 100 1'),
   ('bundles', 'bundles_file', '10000 1000 1'),
   ('bundles', 'bundles_sidecar', '10000 1000 1'),
   ('loaded', 'loaded', '10000 1000 20 5 1'),
