@@ -34,7 +34,7 @@ VERBS = words("""
     plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
     thread.search thread.link artifacts artifacts.add artifacts.show
     kinds kind.show kind.add kind.drop
-    changes changes.show land.list land.add land.retry land.undo land.drop
+    changes changes.show conflicts conflicts.bases land.list land.add land.retry land.undo land.drop
     land.teams land.due land.take land.keep land.checked land.moving land.waits land.again land.done land.failed
     reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
     hold.look hold.take hold.renew
@@ -57,7 +57,7 @@ VERBS = words("""
 READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
     plan.show plan.graph thread.list thread.tail thread.search artifacts artifacts.show kinds kind.show
-    changes changes.show land.list land.teams land.due reservations can-write slot.list
+    changes changes.show conflicts conflicts.bases land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news dead dead.show

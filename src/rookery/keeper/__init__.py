@@ -10,6 +10,7 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
                 `metering` what it uses, `telling` how it is to readers outside, `tidying` puts old ones away
     monitor     sessions that died, are blocked, stuck or stalled, noticed and told
     crews       a step of each crew whenever one may be due
+    listening   programs of others, called with what happened
     lander      finished work, merged, checked and taken to its branch
     terminals   the hand that types, and typing: when and only when that is safe
     calling     commands, webhooks and notifications that the user set up
