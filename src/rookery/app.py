@@ -80,7 +80,9 @@ class TeamDirectory:
         from rookery import extensions
         from rookery.core import kinds
 
-        written = [each for each in extensions.kinds(self._settings) if not name or names.key(each.name) == names.key(name)]
+        written = [
+            each for each in extensions.kinds(self._settings) if not name or names.key(each.name) == names.key(name)
+        ]
         large = f"it has more than {kinds.LIMIT:,} bytes"
         return [
             kinds.Found(each.name, kinds.EXTENSION, each.where, each.text, each.problem)
