@@ -58,8 +58,8 @@ LEDGER = (
     "mail.expired", "mail.rerouted", "mail.seen", "mail.announced", "mail.resent", "mail.dropped", "delivery.opened",
     "delivery.closed", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
     "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
-    "token.revoked", "artifact", "worker.starting", "worker.recorded", "worker.progress", "worker.withdrew",
-    "worker.nudged", "change",
+    "token.revoked", "artifact", "evidence", "evidence.pin", "worker.starting", "worker.recorded", "worker.progress",
+    "worker.withdrew", "worker.nudged", "change",
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rookery.core.record import NamedTuple
@@ -54,6 +54,15 @@ class Shelf(Protocol):
         """Write a new file, durable when this returns."""
         ...
 
+    def put(self, folder: str, name: str, data: bytes) -> Kept:
+        """Write a file under this very name, in a folder beside the shelf: a product of rows, which can make it anew.
+        What was there is replaced."""
+        ...
+
+    def keep_same(self, folder: str, data: bytes) -> Kept:
+        """The same under the hash of its content: once, however often it is kept."""
+        ...
+
     def read(self, file: str, limit: int) -> bytes:
         """At most so many bytes of it."""
         ...
@@ -62,7 +71,9 @@ class Shelf(Protocol):
         """Some of the files that are older than that."""
         ...
 
-    def remove(self, file: str) -> None: ...
+    def remove(self, file: str, age_s: float = 0.0) -> None:
+        """If it is still older than that."""
+        ...
 
 
 class ChangeSet(NamedTuple):
@@ -76,6 +87,7 @@ class ChangeSet(NamedTuple):
     added: int
     removed: int
     patch: bytes | None  # None: it is larger than was asked for
+    commits: Sequence[Mapping[str, str]] = ()  # {sha, short, subject}, the newest first
 
 
 class Touched(NamedTuple):

@@ -2,7 +2,8 @@
 
 Every folder on the way is opened by its own descriptor and no symlink is followed, so whoever swaps a folder for one
 while we work sends us nowhere. A file gets a name nobody had before and is never written again: a row that names it
-stays true, and one that was never named (a crash came between) is told by its age.
+stays true, and one that was never named (a crash came between) is told by its age. Besides, products that rows can make
+anew are put under names of their own (`put`).
 """
 
 import errno
@@ -38,6 +39,25 @@ class Shelf:
             _write(place, unique, data)
         return Kept("/".join((*self._base, folder, unique)), len(data), hashlib.sha256(data).hexdigest())
 
+    def put(self, folder: str, name: str, data: bytes) -> Kept:
+        """Under this very name, in a folder beside the shelf, whatever was there before."""
+        import hashlib
+
+        above = (*self._base[:-1], folder)
+        with self._opened(above, make=True) as place:
+            _write(place, _plain(name), data, f"{os.urandom(CHANCE_BYTES).hex()}-{name}")
+        return Kept("/".join((*above, name)), len(data), hashlib.sha256(data).hexdigest())
+
+    def keep_same(self, folder: str, data: bytes) -> Kept:
+        """Under its hash: the same content is one file, and is young again whenever it is kept."""
+        import hashlib
+
+        digest = hashlib.sha256(data).hexdigest()
+        with self._opened((*self._base, folder), make=True) as place, _alone(place):
+            if not _touched(place, digest, len(data)):
+                _write(place, digest, data)
+        return Kept("/".join((*self._base, folder, digest)), len(data), digest)
+
     def read(self, file: str, limit: int) -> bytes:
         *above, name = file.split("/")
         with self._opened(above) as place:
@@ -61,11 +81,12 @@ class Shelf:
                     found.append("/".join((*self._base, folder, name)))
         return found[:limit]
 
-    def remove(self, file: str) -> None:
-        """What can not be removed now is found again later."""
+    def remove(self, file: str, age_s: float = 0.0) -> None:
+        """What can not be removed now is found again later; what was kept again since is not as old any more."""
         *above, name = file.split("/")
-        with suppress(Refused, Unreachable), self._opened(above) as place:
-            os.unlink(_plain(name), dir_fd=place)
+        with suppress(Refused, Unreachable), self._opened(above) as place, _alone(place):
+            if not age_s or _age_s(place, _plain(name)) > age_s:
+                os.unlink(_plain(name), dir_fd=place)
 
     def _names(self, folders: Sequence[str]) -> list[str]:
         try:
@@ -75,11 +96,9 @@ class Shelf:
             return []
 
     def _age_s(self, folders: Sequence[str], name: str) -> float:
-        import time
-
         try:
             with self._opened(folders) as place:
-                return time.time() - os.stat(name, dir_fd=place, follow_symlinks=False).st_mtime
+                return _age_s(place, name)
         except (Refused, Unreachable):
             return 0.0
 
@@ -119,8 +138,8 @@ def _step(above: int, name: str, make: bool) -> int:
     return made
 
 
-def _write(place: int, name: str, data: bytes) -> None:
-    temporary = f"{files.TEMPORARY}{name}"[:255]
+def _write(place: int, name: str, data: bytes, unique: str = "") -> None:
+    temporary = f"{files.TEMPORARY}{unique or name}"[:255]
     descriptor = os.open(temporary, _NEW, 0o600, dir_fd=place)
     try:
         try:
@@ -136,6 +155,36 @@ def _write(place: int, name: str, data: bytes) -> None:
         files.remove_quietly(temporary, place)
         raise
     os.fsync(place)
+
+
+def _age_s(place: int, name: str) -> float:
+    import time
+
+    return time.time() - os.stat(name, dir_fd=place, follow_symlinks=False).st_mtime
+
+
+def _touched(place: int, name: str, size: int) -> bool:
+    """Is it there, and whole? Then it was just kept."""
+    try:
+        found = os.stat(name, dir_fd=place, follow_symlinks=False)
+        if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+            return False  # not what was put there: it is put there again
+        os.utime(name, dir_fd=place, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextmanager
+def _alone(place: int) -> Generator[None]:
+    """A file that was kept again is not removed at the same moment. The lock is the folder's, and ends with us."""
+    import fcntl
+
+    fcntl.flock(place, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(place, fcntl.LOCK_UN)
 
 
 def _plain(name: str) -> str:

@@ -1,17 +1,17 @@
 """Shared outputs (patches, summaries): a file on the shelf, and a row that names it with its hash.
 
-The file is on the disk before the transaction begins (`shelve`), and is read after it ends. A crash in between leaves
-a file that no row names; a sweep takes it away when it is old.
+Each of them is evidence as well, of kind `output`; the list is that of all evidence. The file is on the disk before the
+transaction begins (`shelve`), and is read after it ends. A crash in between leaves a file that no row names; a sweep
+takes it away when it is old.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import artifacts, errors, text, times
+from rookery.core import artifacts, errors, evidence, text, times
 from rookery.store.port import Row
 
 from . import held
-from .mailbox import checked_limit
 from .tx import TASK, Tx, World
 from .verbs import Arg
 
@@ -24,7 +24,9 @@ def shelve(world: World, args: Mapping[str, Any]) -> dict[str, Any]:
     name, kind = artifacts.check_name(args["name"]), artifacts.check_kind(args.get("kind", "other"))
     data = artifacts.decode(args["content"], args.get("encoding", "text"), world.settings["artifacts.limit"])
     kept = world.shelf.keep(artifacts.FOLDERS[kind], name, data)
-    return {**args, "content": "", "kept": kept._asdict()}
+    content, encoding = artifacts.encode(data)
+    found = evidence.shown(content, world.settings["evidence.body_limit"]) if encoding == "text" else ""
+    return {**args, "content": found, "kept": kept._asdict()}
 
 
 def add(
@@ -43,41 +45,36 @@ def add(
     if task:
         held.find(tx, task)
         more = {"task": task, "for": tx.standing(task)["for"]}
-    id = write(tx, name, kind, task, me["id"], kept)
+    id = write(tx, name, kind, task, me["id"], kept, content)
     tx.event("artifact", me["name"], target=task, ref=id, preview=f"{kind} {name}", digest=kept["digest"], **more)
     tx.beat()
     return _card(_find(tx, id))
 
 
-def write(tx: Tx, name: str, kind: str, task: str, agent: int, kept: Mapping[str, Any]) -> str:
-    """The row of a file that is on the disk; its id."""
+def write(tx: Tx, name: str, kind: str, task: str, agent: int, kept: Mapping[str, Any], content: str = "") -> str:
+    """The row of a file that is on the disk; its id. What is kept of a run is no evidence by itself."""
     number = tx.one("raise_counter", name="artifact")
     assert number is not None
     id = f"{PREFIX}{number['value']:04d}"
     tx.run("new_artifact", n=number["value"], id=id, name=name, kind=kind, task=task, agent=agent, at=tx.wall, **kept)
+    if kind != artifacts.RUN:
+        from .evidence import share
+
+        share(tx, id, name, kind, task, agent, kept, content)
     return id
 
 
-def listed(
-    tx: Tx,
-    *,
-    task: Annotated[str, Arg("only of this task", flag="-t")] = "",
-    kind: Annotated[str, Arg("only of this kind", flag="-k", choices=("", *artifacts.KINDS, artifacts.RUN))] = "",
-    limit: Annotated[int | None, Arg("how many at most", flag="-n")] = None,
-) -> dict[str, Any]:
-    asked = {
-        "kind": artifacts.check_kind(kind) if kind not in ("", artifacts.RUN) else kind,
-        "limit": checked_limit(limit, 100),
-    }
-    rows = tx.all("artifacts_of_task", task=task, **asked) if task else tx.all("artifacts", **asked)
-    return {"artifacts": [_card(row) for row in rows]}
+def kept_of_runs(tx: Tx, task: str, limit: int) -> list[dict[str, Any]]:
+    """For a while, what workers' runs were told and said."""
+    rows = tx.all("runs_kept_of_task", task=task, limit=limit) if task else tx.all("runs_kept", limit=limit)
+    return [_card(row) for row in rows]
 
 
 def show(tx: Tx, id: Annotated[str, Arg("the artifact", positional=True, metavar="ID")]) -> dict[str, Any]:
     """With its content, which must be what was put."""
     row = _find(tx, id)
     card = _card(row)
-    tx.after.append(lambda _heard: card.update(_content(tx, row)))
+    tx.after.append(lambda _heard: card.update(content(tx, row)))
     return card
 
 
@@ -88,7 +85,8 @@ def check_named(tx: Tx, evidence: Sequence[str]) -> None:
             _find(tx, word)
 
 
-def _content(tx: Tx, row: Row) -> dict[str, str]:
+def content(tx: Tx, row: Row) -> dict[str, str]:
+    """Of a file that a row names: it must be what was put there."""
     import hashlib
 
     data = tx.world.shelf.read(row["file"], row["bytes"] + 1)

@@ -32,7 +32,7 @@ TASK = "task-"  # how the ids of tasks begin
 After = Callable[[Mapping[str, int]], None]
 
 # Bits of the team's row: what a rule has to look up first.
-DEFINED, LIMITED, REACHED, WORKED = 1, 2, 4, 8
+DEFINED, LIMITED, REACHED, WORKED, LOADED = 1, 2, 4, 8, 16
 _LIMITS = ("budget.max_tokens", "budget.max_cost", "budget.agent_max_tokens", "budget.agent_max_cost",
            "budget.task_max_tokens", "budget.task_max_cost")  # fmt: skip
 

@@ -51,6 +51,8 @@ def sweep(
         "attempts": tx.run("sweep_attempts", before=tx.now - ATTEMPTS_MS, limit=batch),
         "files": _remove_orphans(tx, files or []),
         "runs": _remove_runs(tx, batch),
+        "bundles": _remove_bundles(tx, batch),
+        "evidence": _remove_evidence(tx, batch),
     }
     if max(done.values()) < batch:  # otherwise there is more, and the next one need not wait
         tx.run("sweep_ended")
@@ -134,11 +136,19 @@ def _remove_events(tx: Tx, batch: int) -> int:
 
 
 def _remove_orphans(tx: Tx, files: Sequence[str]) -> int:
-    """Files that a crash left without a row. A name is given once, so what is old and unknown stays unknown."""
-    orphans = [file for file in files if tx.one("artifact_of_file", file=file) is None]
+    """Files that a crash left without a row, and those whose rows went. Most names are given once, so what is old and
+    unknown stays unknown; one that is the hash of its content may be given again, and is not as old then."""
+    orphans = [file for file in files if tx.one("named_file", file=file) is None]
+    age_s = tx.settings["artifacts.orphan_s"]
     for file in orphans:
-        tx.after.append(lambda _heard, file=file: tx.world.shelf.remove(file))
+        tx.after.append(lambda _heard, file=file: tx.world.shelf.remove(file, age_s))
     return len(orphans)
+
+
+def _remove_evidence(tx: Tx, batch: int) -> int:
+    from . import evidence
+
+    return evidence.let_go(tx, batch)
 
 
 def _remove_runs(tx: Tx, batch: int) -> int:
@@ -148,6 +158,12 @@ def _remove_runs(tx: Tx, batch: int) -> int:
         tx.run("remove_artifact", n=row["n"])
         tx.after.append(lambda _heard, file=row["file"]: tx.world.shelf.remove(file))
     return len(rows)
+
+
+def _remove_bundles(tx: Tx, batch: int) -> int:
+    from . import bundles
+
+    return bundles.sweep(tx, batch)
 
 
 def stats(tx: Tx) -> dict[str, Any]:

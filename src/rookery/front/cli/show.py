@@ -71,10 +71,18 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_team
 
         return show_team.SHOWS.get(shown_as, _plain_values)
-    if shown_as.startswith(("thread.", "artifacts")) or shown_as == "can-write":
+    if shown_as.startswith(("thread.", "artifacts.")) or shown_as == "can-write":
         from . import show_threads
 
         return show_threads.SHOWS[shown_as]
+    if shown_as.startswith("bundle.") or shown_as in ("load", "unload", "loaded", "expand"):
+        from . import show_bundles
+
+        return show_bundles.SHOWS[shown_as]
+    if shown_as in ("artifacts", "show", "pin", "unpin"):
+        from . import show_evidence
+
+        return show_evidence.SHOWS[shown_as]
     if shown_as.startswith("kind"):
         from . import show_kinds
 

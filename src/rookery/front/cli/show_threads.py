@@ -89,20 +89,8 @@ def _artifact_whole(result: dict[str, Any]) -> RenderableType:
     return Group(_artifact(result), Text(""), Text(text))
 
 
-def _artifacts(result: dict[str, Any]) -> RenderableType:
-    if not result["artifacts"]:
-        return Text("Nothing was shared. `rook artifacts add NAME --file FILE` shares something.", "dim")
-    table = new_table("id", "kind", "name", "task", "by", "bytes", "when")
-    for each in result["artifacts"]:
-        table.add_row(
-            Text(each["id"], "bold"), each["kind"], one_line(each["name"], 50), each["taskId"] or "", each["by"],
-            f"{each['bytes']:,}", short(each["at"]),
-        )  # fmt: skip
-    return table
-
-
 SHOWS = {
     "thread.new": _card, "thread.link": _card, "thread.post": _posted, "thread.tail": _tail, "thread.list": _listed,
-    "thread.search": _found, "can-write": _may_write, "artifacts": _artifacts, "artifacts.add": _artifact,
+    "thread.search": _found, "can-write": _may_write, "artifacts.add": _artifact,
     "artifacts.show": _artifact_whole,
 }  # fmt: skip

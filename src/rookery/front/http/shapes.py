@@ -10,8 +10,10 @@ from typing import Any, NotRequired, TypedDict
 from rookery.core import tasks
 
 from . import (
+    shapes_bundles,
     shapes_crews,
     shapes_delivery,
+    shapes_evidence,
     shapes_guard,
     shapes_kinds,
     shapes_landing,
@@ -331,6 +333,8 @@ class Swept(TypedDict):
     events: int
     attempts: int
     runs: int
+    bundles: int
+    evidence: int
 
 
 class Due(TypedDict):
@@ -350,9 +354,10 @@ class Alive(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
+    **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS, **shapes_bundles.RESULTS,
     **shapes_kinds.RESULTS, **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
     **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS, **shapes_crews.RESULTS,
+    **shapes_evidence.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,
     "task.progress": Progress, "task.assign": Task, "task.cancel": TaskCanceled, "task.unblock": Task,
@@ -365,7 +370,7 @@ RESULTS: Mapping[str, Any] = {
     "turn.heard": Heard,
     "team.list": of.Teams, "team.show": Team, "team.new": of.TeamMade,
     "team.set": of.TeamMade, "budget": of.Budget, "budget.set": of.Budget, "usage_report": of.Reported,
-    "artifacts": of.Artifacts, "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
+    "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
     "token.new": of.TokenMade, "token.list": of.Tokens, "token.revoke": of.TokenRevoked,
     "notices": Notices, "feed": Feed, "events": Events,
     "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,

@@ -153,10 +153,6 @@ class Artifact(TypedDict):
     at: str
 
 
-class Artifacts(TypedDict):
-    artifacts: list[Artifact]
-
-
 class ArtifactShown(Artifact):
     content: str
     encoding: str

@@ -10,21 +10,25 @@ VALUES (:team, :n, :id, :name, :kind, :task, :agent, :file, :bytes, :digest, :no
 SELECT r.id, r.name, r.kind, r.task, r.file, r.bytes, r.digest, r.at, a.name AS agent_name
 FROM artifacts r JOIN agents a ON a.team = r.team AND a.id = r.agent WHERE r.team = :team AND r.id = :id;
 
--- name: artifacts
--- Newest first.
+-- name: runs_kept
+-- What was kept of runs, newest first.
 SELECT r.id, r.name, r.kind, r.task, r.file, r.bytes, r.digest, r.at, a.name AS agent_name
 FROM artifacts r JOIN agents a ON a.team = r.team AND a.id = r.agent
-WHERE r.team = :team AND (r.kind = :kind OR :kind = '' AND r.kind <> 'run') ORDER BY r.n DESC LIMIT :limit;
+WHERE r.team = :team AND r.kind = 'run' ORDER BY r.n DESC LIMIT :limit;
 
--- name: artifacts_of_task
+-- name: runs_kept_of_task
 -- The same for one task.
 SELECT r.id, r.name, r.kind, r.task, r.file, r.bytes, r.digest, r.at, a.name AS agent_name
 FROM artifacts r JOIN agents a ON a.team = r.team AND a.id = r.agent
-WHERE r.team = :team AND r.task = :task AND (r.kind = :kind OR :kind = '' AND r.kind <> 'run') ORDER BY r.n DESC LIMIT :limit;
+WHERE r.team = :team AND r.task = :task AND r.kind = 'run' ORDER BY r.n DESC LIMIT :limit;
 
--- name: artifact_of_file
+-- name: named_file
 -- Does anything refer to this file?
-SELECT id FROM artifacts WHERE team = :team AND file = :file;
+SELECT 1 AS named FROM artifacts WHERE team = :team AND file = :file
+UNION ALL SELECT 1 FROM evidence WHERE team = :team AND file = :file AND file <> ''
+UNION ALL SELECT 1 FROM deliverables WHERE team = :team AND file = :file AND file <> ''
+UNION ALL SELECT 1 FROM bundles WHERE team = :team AND file = :file AND file <> ''
+UNION ALL SELECT 1 FROM bundles WHERE team = :team AND sidecar = :file AND sidecar <> '' LIMIT 1;
 
 -- name: old_runs
 -- What was kept of runs, and is past its time.

@@ -18,6 +18,7 @@ CREATE TABLE evidence (                       -- artifacts made of what happened
   data       TEXT    NOT NULL DEFAULT '{}',   -- exit code, path, line, counts
   failed     INTEGER NOT NULL DEFAULT 0,      -- an error, or a command or test run that did not succeed
   pinned     INTEGER NOT NULL DEFAULT 0,
+  held       INTEGER NOT NULL DEFAULT 0,      -- a decision, a result or a bundle names it, or it was shared: it stays
   created_at INTEGER NOT NULL,
   at         INTEGER NOT NULL
 ) STRICT;
@@ -28,11 +29,13 @@ CREATE INDEX evidence_kind ON evidence (team, kind, n);
 CREATE INDEX evidence_task ON evidence (team, task, n) WHERE task <> '';
 CREATE INDEX evidence_order ON evidence (team, n);
 CREATE INDEX evidence_file ON evidence (team, file) WHERE file <> '';
+CREATE INDEX evidence_failed ON evidence (team, n) WHERE failed = 1;
+CREATE INDEX evidence_spare ON evidence (team, worker, n) WHERE pinned = 0 AND held = 0; -- what may go, oldest first
+CREATE INDEX evidence_age ON evidence (team, created_at) WHERE pinned = 0 AND held = 0;
 
-CREATE TABLE evidence_kept (                  -- how much there is of whom, and how much was let go of (H31)
+CREATE TABLE evidence_kept (                  -- how much of whom was let go of (H31)
   team    INTEGER NOT NULL,
   worker  TEXT    NOT NULL,                   -- '': of nobody that Rookery started
-  kept    INTEGER NOT NULL DEFAULT 0,
   dropped INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (team, worker)
 ) STRICT, WITHOUT ROWID;
@@ -46,6 +49,20 @@ END;
 CREATE TRIGGER evidence_unindexed AFTER DELETE ON evidence BEGIN
   DELETE FROM evidence_fts WHERE rowid = old.n;
 END;
+
+CREATE TABLE transcripts (                    -- what agent programs write down of sessions that nobody else reads
+  team    INTEGER NOT NULL,
+  path    TEXT    NOT NULL,
+  host    TEXT    NOT NULL,                   -- the agent program, and its own name for the session
+  host_id TEXT    NOT NULL DEFAULT '',
+  session TEXT    NOT NULL,                   -- that spoke of it last
+  place   TEXT    NOT NULL DEFAULT '',        -- how far it was read
+  closed  INTEGER NOT NULL DEFAULT 0,         -- read to its end, after the session was over
+  at      INTEGER NOT NULL,
+  PRIMARY KEY (team, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX transcripts_open ON transcripts (team, session) WHERE closed = 0;
+CREATE INDEX transcripts_closed ON transcripts (team, at) WHERE closed = 1;
 
 CREATE TABLE deliverables (                   -- a worker's result: a version is never written again
   team       INTEGER NOT NULL,
@@ -72,6 +89,7 @@ CREATE TABLE deliverables (                   -- a worker's result: a version is
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX deliverables_task ON deliverables (team, task) WHERE task <> '';
 CREATE INDEX deliverables_change ON deliverables (team, change) WHERE change <> '';
+CREATE INDEX deliverables_file ON deliverables (team, file) WHERE file <> '';
 
 -- What needs a person. `subject` names what exactly is judged: w3/2 is the second result of w3, w3/q1 its first
 -- question, w3/x2 the end of its second run, e3 a failed command, item-... anything else.
@@ -194,6 +212,8 @@ CREATE TABLE bundles (                        -- saved packages of evidence; the
   header      TEXT    NOT NULL DEFAULT '',    -- orientation for whoever loads it
   summary     TEXT    NOT NULL DEFAULT '',    -- by an agent, when one was asked for it
   items       TEXT    NOT NULL DEFAULT '[]',  -- refs, in order
+  entries     TEXT    NOT NULL DEFAULT '[]',  -- what each of them was when it was saved
+  summarizer  TEXT    NOT NULL DEFAULT '',    -- the worker that is to sum it up
   worker      TEXT    NOT NULL DEFAULT '',
   task        TEXT    NOT NULL DEFAULT '',
   made_by     INTEGER NOT NULL,
@@ -208,6 +228,11 @@ CREATE TABLE bundles (                        -- saved packages of evidence; the
   PRIMARY KEY (team, n),
   UNIQUE (team, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX bundles_file ON bundles (team, file) WHERE file <> '';
+CREATE INDEX bundles_sidecar ON bundles (team, sidecar) WHERE sidecar <> '';
+
+CREATE INDEX bundles_summarizer ON bundles (team, summarizer) WHERE summarizer <> '';
+CREATE INDEX bundles_past ON bundles (team, consumed_at) WHERE state <> 'saved';
 
 CREATE TABLE loaded (                         -- what stands in an agent's context, as lines that can be expanded
   team       INTEGER NOT NULL,
@@ -235,6 +260,32 @@ CREATE TABLE notified (                       -- how far people were told of wha
   PRIMARY KEY (team, way)
 ) STRICT, WITHOUT ROWID;
 
+-- Whatever a decision, a result or a bundle names stays, whoever wrote that and however: by its ref or its id.
+CREATE TRIGGER decisions_hold AFTER INSERT ON decisions WHEN new.evidence <> '[]' BEGIN
+  UPDATE evidence SET held = 1 WHERE team = new.team AND ref IN (SELECT value FROM json_each(new.evidence));
+  UPDATE evidence SET held = 1 WHERE team = new.team AND id IN (SELECT value FROM json_each(new.evidence));
+END;
+CREATE TRIGGER deliverables_hold AFTER INSERT ON deliverables WHEN new.evidence <> '[]' BEGIN
+  UPDATE evidence SET held = 1 WHERE team = new.team AND ref IN (SELECT value FROM json_each(new.evidence));
+  UPDATE evidence SET held = 1 WHERE team = new.team AND id IN (SELECT value FROM json_each(new.evidence));
+END;
+CREATE TRIGGER bundles_hold AFTER INSERT ON bundles WHEN new.items <> '[]' BEGIN
+  UPDATE evidence SET held = 1 WHERE team = new.team AND ref IN (SELECT value FROM json_each(new.items));
+  UPDATE evidence SET held = 1 WHERE team = new.team AND id IN (SELECT value FROM json_each(new.items));
+END;
+CREATE TRIGGER bundles_hold_more AFTER UPDATE OF items ON bundles WHEN new.items <> '[]' BEGIN
+  UPDATE evidence SET held = 1 WHERE team = new.team AND ref IN (SELECT value FROM json_each(new.items));
+  UPDATE evidence SET held = 1 WHERE team = new.team AND id IN (SELECT value FROM json_each(new.items));
+END;
+
+-- What was shared before is evidence as well.
+INSERT INTO evidence (team, id, ref, kind, agent, task, title, bytes, digest, data, held, created_at, at)
+SELECT team, 'o' || row_number() OVER (PARTITION BY team ORDER BY n), id, 'output', agent, task, kind || ' ' || name,
+  bytes, digest, json_object('name', name, 'kind', kind), 1, created_at, at
+FROM artifacts WHERE kind <> 'run' ORDER BY team, n;
+INSERT INTO counters (team, name, value)
+SELECT team, 'evidence.o', count(*) FROM evidence WHERE kind = 'output' GROUP BY team;
+
 -- As in the first migration: what a well filled ledger looks like.
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('evidence', 'evidence_id', '1000000 100000 1'),
@@ -244,10 +295,17 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('evidence', 'evidence_task', '1000000 100000 500 1'),
   ('evidence', 'evidence_order', '1000000 100000 1'),
   ('evidence', 'evidence_file', '100000 10000 1'),
+  ('evidence', 'evidence_failed', '100000 10000 1'),
+  ('evidence', 'evidence_spare', '1000000 100000 500 1'),
+  ('evidence', 'evidence_age', '1000000 100000 1'),
   ('evidence_kept', 'evidence_kept', '10000 1000 1'),
+  ('transcripts', 'transcripts', '100000 10000 1'),
+  ('transcripts', 'transcripts_open', '1000 100 1'),
+  ('transcripts', 'transcripts_closed', '100000 10000 1'),
   ('deliverables', 'deliverables', '100000 10000 2 1'),
   ('deliverables', 'deliverables_task', '100000 10000 2'),
   ('deliverables', 'deliverables_change', '100000 10000 1'),
+  ('deliverables', 'deliverables_file', '100000 10000 1'),
   ('review_items', 'review_items_queue', '1000 100 50 20 1'),
   ('review_items', 'review_items_subject', '100000 10000 1'),
   ('review_items', 'review_items_worker', '100000 10000 2 1'),
@@ -268,6 +326,10 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('overlaps', 'overlaps_other', '10000 1000 5'),
   ('bundles', 'bundles', '10000 1000 1'),
   ('bundles', 'sqlite_autoindex_bundles_2', '10000 1000 1'),
+  ('bundles', 'bundles_summarizer', '1000 100 1'),
+  ('bundles', 'bundles_past', '1000 100 1'),
+  ('bundles', 'bundles_file', '10000 1000 1'),
+  ('bundles', 'bundles_sidecar', '10000 1000 1'),
   ('loaded', 'loaded', '10000 1000 20 5 1'),
   ('notified', 'notified', '100 10 1');
 ANALYZE sqlite_schema; -- read by this connection too
