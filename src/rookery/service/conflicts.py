@@ -83,7 +83,9 @@ def _there(hunks: Touched, base: str, other: Row, shifts: Mapping[str, Any], wor
         return overlap.shifted(hunks, known) if known is not None else {}
     if other["root"] != worker["root"]:
         return {}
-    return {path: [overlap.OPAQUE] for path in hunks if not path.endswith("/")}  # reported at this moment: nobody mapped it
+    return {
+        path: [overlap.OPAQUE] for path in hunks if not path.endswith("/")
+    }  # reported at this moment: nobody mapped it
 
 
 def _of_others(tx: Tx, there: Mapping[str, Touched]) -> dict[str, dict[str, list[Hunk]]]:

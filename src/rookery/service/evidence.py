@@ -100,9 +100,7 @@ def _whose(tx: Tx, worker: str, agent: str) -> tuple[Row, Row | None]:
     return whose, row or tx.one("worker_of_agent", agent=whose["id"])
 
 
-def put(
-    tx: Tx, found: law.Found | law.Fitted, *, agent: int, worker: str = "", task: str = "", run: str = ""
-) -> str:
+def put(tx: Tx, found: law.Found | law.Fitted, *, agent: int, worker: str = "", task: str = "", run: str = "") -> str:
     """One piece inside of another verb; its id. Known already, it is the one that is there. (What is to be read whole
     later was `shelved` before the transaction.)"""
     fitted = found if isinstance(found, law.Fitted) else law.fitted(found, tx.settings["evidence.body_limit"])[0]
@@ -115,9 +113,7 @@ def put(
     return made[1]
 
 
-def share(
-    tx: Tx, id: str, name: str, kind: str, task: str, agent: int, kept: Mapping[str, Any], content: str
-) -> None:
+def share(tx: Tx, id: str, name: str, kind: str, task: str, agent: int, kept: Mapping[str, Any], content: str) -> None:
     """What an agent shared is evidence of it. Its file is as it was put; its row can be searched."""
     found = law.Found(law.OUTPUT, id, f"{kind} {name}", content, {"name": name, "kind": kind})
     fitted, _ = law.fitted(found, tx.settings["evidence.body_limit"])
