@@ -172,6 +172,8 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("terminal.doubt_s", 10, 0, 86_400, "Hooks say busy, the screen idle: so long the hooks are believed."),
     Setting("terminal.answer_gates", "list", [], "", "Dialogs that may be agreed to before mail is typed: trust.",
             personal=True),
+    _seconds("evidence.read_s", 5, 0, 86_400,
+             "How often the daemon reads on in what agent programs write down of their sessions; 0: never."),
     _seconds("monitor.every_s", 30, 0.1, 86_400, "How often the daemon looks at the sessions of its machine."),
     _choice("monitor.action", "notify", "notify none nudge reroute",
             "About a session that is not well: its leader or the person is told; nothing is done; a quiet agent is "

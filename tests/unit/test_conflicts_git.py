@@ -1,6 +1,6 @@
 """What is graded beside what git itself says: whatever it calls a conflict was contested, or close to it, before.
 
-Two change sets of one base are drawn at random: lines changed, put in and taken out, files added, deleted, renamed, made
+Change sets of one base are drawn at random: lines changed, put in and taken out, files added, deleted, renamed, made
 binary or executable, folders put where files were. git merges them; the grades know nothing of that.
 """
 
@@ -76,7 +76,10 @@ def commits(root: Path, base: Tree, heads: list[Tree]) -> list[str]:
         out.append(f"commit refs/heads/c{n}\nmark :{n + 1}\ncommitter a <a@localhost> {n} +0000\ndata 1\nx\n".encode())
         out.append(b"from :1\n" if n else b"")
         out.append(b"deleteall\n")
-        out += [f"M 100{mode} inline {path}\ndata {len(data)}\n".encode() + data + b"\n" for path, (mode, data) in tree.items()]
+        out += [
+            f"M 100{mode} inline {path}\ndata {len(data)}\n".encode() + data + b"\n"
+            for path, (mode, data) in tree.items()
+        ]
     subprocess.run(["git", "fast-import", "--quiet", "--force"], cwd=root, input=b"".join(out), check=True)
     return git("rev-parse", *(f"refs/heads/c{n}" for n in range(len(heads) + 1)), cwd=root).split()
 
@@ -165,7 +168,12 @@ def test_a_persons_settings_and_attributes_of_diff_hide_nothing(tmp_path: Path) 
     for name in ("a", "b.lock", "c.gen"):
         (root / name).write_text("1\n3\n")
     git("commit", "-qam", "work", cwd=root)
-    for key, value in (("diff.noprefix", "true"), ("diff.mnemonicPrefix", "true"), ("diff.external", "false"), ("color.ui", "always")):
+    for key, value in (
+        ("diff.noprefix", "true"),
+        ("diff.mnemonicPrefix", "true"),
+        ("diff.external", "false"),
+        ("color.ui", "always"),
+    ):
         git("config", key, value, cwd=root)
     assert touched(root, base, "HEAD") == {
         "a": [overlap.Hunk(2, 1)], "b.lock": [overlap.OPAQUE], "c.gen": [overlap.OPAQUE],
@@ -176,10 +184,13 @@ def test_what_is_too_large_is_said_to_be_so(root: Path, monkeypatch: pytest.Monk
     files: Tree = {f"f{n}": ("644", b"x\n" * 50) for n in range(4)}
     base, head = commits(root, {"a": ("644", b"")}, [files])
     whole = touched(root, base, head)
-    assert overlap.Hunk(0, 0) in whole["f3"] and overlap.OPAQUE not in whole["f3"]
+    assert overlap.Hunk(0, 0) in whole["f3"]
+    assert overlap.OPAQUE not in whole["f3"]
     monkeypatch.setattr(hunks, "PATCH_LIMIT", 400)
     cut = touched(root, base, head)
-    assert cut.keys() == whole.keys() and overlap.OPAQUE in cut["f3"] and overlap.OPAQUE not in cut["f0"]
+    assert cut.keys() == whole.keys()
+    assert overlap.OPAQUE in cut["f3"]
+    assert overlap.OPAQUE not in cut["f0"]
     monkeypatch.setattr(hunks, "FILES", 3)
     assert touched(root, base, head) == {overlap.EVERYTHING: [overlap.OPAQUE]}
 

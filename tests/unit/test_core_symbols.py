@@ -10,7 +10,9 @@ from rookery.core.symbols import Source, Symbol
 ALL = [(1, 10_000)]
 
 
-def found(before: str | None, after: str | None, path: str = "a.py", lines: list[tuple[int, int]] = ALL) -> list[Symbol]:
+def found(
+    before: str | None, after: str | None, path: str = "a.py", lines: list[tuple[int, int]] = ALL
+) -> list[Symbol]:
     raw = [text.encode() if text is not None else None for text in (before, after)]
     return symbols.found([Source(path, path, raw[0], raw[1], lines)])
 
@@ -53,7 +55,9 @@ def test_only_added_lines_use_and_not_their_own_or_the_languages_names() -> None
     assert used(after, [(2, 1)]) == {"other"}
 
 
-@pytest.mark.parametrize("text", ["def f(:\n", "\x00", "# -*- coding: nonsense -*-\n", "(" * 5000, "x = " + "-" * 100_000 + "1"])
+@pytest.mark.parametrize(
+    "text", ["def f(:\n", "\x00", "# -*- coding: nonsense -*-\n", "(" * 5000, "x = " + "-" * 100_000 + "1"]
+)
 def test_what_does_not_parse_gives_no_hints(text: str) -> None:
     assert found("def f(): ...\n", text) == []
     assert found(text, "def f(): ...\n") == []

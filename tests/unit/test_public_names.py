@@ -45,7 +45,7 @@ VERBS = words("""
     delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave
     delivery.teams delivery.done delivery.failed
     delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
-    wake dead dead.show dead.resend dead.drop
+    transcripts.teams transcripts.due transcripts.read wake dead dead.show dead.resend dead.drop
     spawn workers worker.show tell stop respawn delete
     worker.self progress ask answer questions question.show done fail
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
@@ -63,7 +63,7 @@ READS = words("""
     changes changes.show land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
-    monitor.teams monitor.sessions monitor.news dead dead.show
+    monitor.teams monitor.sessions monitor.news transcripts.teams transcripts.due dead dead.show
     workers worker.show worker.self questions question.show
     crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees
     team.list team.show token.list budget notices feed events health stats

@@ -10,7 +10,7 @@ import pytest
 
 from rookery.keeper import tidying
 from rookery.runtime import starting
-from tests.support.reporting import Shop
+from tests.support.reporting import SUMMARY, TEST, Shop
 from tests.support.stage import Build, Stage
 
 KEEPER = "here:7:t7"
@@ -51,7 +51,7 @@ def shop(build: Build, tmp_path: Path) -> Homed:
 def over(shop: Homed) -> str:
     """A worker that reported, ended and is to be forgotten; it holds nothing that is nowhere else."""
     id = shop.worker()
-    shop.call(id, "fail", reason="there was nothing to do in the parser at all")
+    shop.call(id, "done", outcome="completed", summary=SUMMARY, tests=[TEST], unchanged="the parser was right already")
     shop.over(id)
     shop.stage.call("delete", id=id)
     return id
@@ -101,7 +101,7 @@ def test_one_process_holds_it_at_a_time_and_one_that_is_gone_holds_nothing(shop:
 
 def test_one_that_is_not_to_be_forgotten_any_more_is_not_held_for_it(shop: Homed):
     id = shop.worker()
-    shop.call(id, "fail", reason="there was nothing to do in the parser at all")
+    shop.call(id, "done", outcome="completed", summary=SUMMARY, tests=[TEST], unchanged="the parser was right already")
     shop.over(id)
     assert away(shop, id, forget=True) is False
     assert away(shop, "w99", forget=True), "of one that has no row there may be a folder"
@@ -110,7 +110,7 @@ def test_one_that_is_not_to_be_forgotten_any_more_is_not_held_for_it(shop: Homed
 def test_a_start_that_failed_holds_nothing_up(shop: Homed):
     id = shop.spawn()
     shop.begin(id)
-    shop.over(id, "failed to start")
+    shop.over(id, "not-started")
     if shop.card(id)["state"] == "ended":
         shop.stage.call("respawn", id=id)
     assert begun(shop, id) is not None

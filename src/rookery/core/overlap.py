@@ -157,7 +157,7 @@ def _moved(hunk: Hunk, lines: Sequence[tuple[int, int, int, int]]) -> Hunk:
     low, high = _span(hunk)
     before = within = 0
     start, end = low, high
-    for here_at, here_long, there_at, there_long in sorted(lines):
+    for here_at, here_long, _, there_long in sorted(lines):
         first, last = _span(Hunk(here_at, here_long))
         grown = there_long - here_long
         if last < low:

@@ -3,7 +3,7 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rookery.core.record import NamedTuple
@@ -87,6 +87,7 @@ class ChangeSet(NamedTuple):
     added: int
     removed: int
     patch: bytes | None  # None: it is larger than was asked for
+    commits: Sequence[Mapping[str, str]] = ()  # {sha, short, subject}, the newest first
 
 
 class Touched(NamedTuple):

@@ -182,9 +182,9 @@ def _is_code(value: str, name: str, bare: str) -> bool:
     """A call, an attribute, an index, a name that says what it is: `self.token`, `get_token()`, `token=new_token`."""
     if any(mark in bare for mark in "([{"):
         return True
-    return name.lower().rstrip("s") in value.lower() or (all(part.isidentifier() for part in value.split(".")) and (
-        "." in value and not any(c.isdigit() for c in value)
-    ))
+    return name.lower().rstrip("s") in value.lower() or (
+        all(part.isidentifier() for part in value.split(".")) and ("." in value and not any(c.isdigit() for c in value))
+    )
 
 
 def _is_reference(value: str) -> bool:

@@ -159,7 +159,9 @@ def _taken(
         elif before.call is not None and after.call is not None and before.call != after.call:
             told = f"({before.call}) is now ({after.call})"[:200]
             out.append((qualified, Symbol(before.name, How.CHANGED, told, source.path, after.line)))
-    return [(qualified, _as_called(qualified, each)) for qualified, each in out if not _is_special(each.name, qualified)]
+    return [
+        (qualified, _as_called(qualified, each)) for qualified, each in out if not _is_special(each.name, qualified)
+    ]
 
 
 def _as_called(qualified: str, symbol: Symbol) -> Symbol:
@@ -182,11 +184,10 @@ def _used(source: Source, module: Any) -> Iterator[Symbol]:
     hidden = (_local(module) - own) | _builtins()
     added = {line for start, length in source.lines for line in range(start, start + length)}
     for node in ast.walk(module):
-        if getattr(node, "lineno", 0) not in added:
-            continue
-        for name in _names(node, hidden):
+        line: int = getattr(node, "lineno", 0)
+        for name in _names(node, hidden) if line in added else ():
             if not name.startswith("__"):
-                yield Symbol(name, How.USED, OWN if name in own else "", source.path, node.lineno)
+                yield Symbol(name, How.USED, OWN if name in own else "", source.path, line)
 
 
 def _names(node: Any, hidden: AbstractSet[str]) -> list[str]:

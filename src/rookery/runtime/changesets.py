@@ -17,6 +17,7 @@ from . import hunks, repository, witness
 from .repository import git, told
 
 SHOWN = 1_000  # files of a change set that are listed
+COMMITS = 50  # of its commits
 _IN_PROGRESS = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
@@ -38,6 +39,7 @@ class Worktrees:
         return ChangeSet(
             start, head, onto, files[:SHOWN], len(files), sum(each["added"] for each in files),
             sum(each["removed"] for each in files), _patch(tree, start, head, limit),
+            _commits(tree, start, head),
         )  # fmt: skip
 
     def touched(self, tree: str, base: str, head: str) -> Touched:
@@ -107,6 +109,13 @@ def reclaimable(tree: str, root: str, branch: str, captured: str) -> str:
 
 def _kept(root: str) -> list[str]:
     return told(root, "for-each-ref", "--format=%(objectname)", REFS).split()
+
+
+def _commits(tree: str, start: str, head: str) -> list[dict[str, str]]:
+    """Its own, without those that it took in."""
+    words = ("log", "--first-parent", f"--max-count={COMMITS}", "-z", "--format=%H %h %s", f"{start}..{head}")
+    lines = [line.split(" ", 2) for line in told(tree, *words).split("\0") if line]
+    return [{"sha": sha, "short": short, "subject": subject} for sha, short, subject in lines]
 
 
 # -- committing ------------------------------------------------------------------------------------------------------

@@ -197,7 +197,9 @@ def _contents(tree: str, names: Sequence[str]) -> Mapping[str, bytes | None]:
     """The content of each that is there and not too large."""
     if not names:
         return {}
-    sizes = git(tree, "cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", stdin="\n".join(names) + "\n")
+    sizes = git(
+        tree, "cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", stdin="\n".join(names) + "\n"
+    )
     small: dict[str, str] = {}
     for name, line in zip(names, sizes.out.splitlines(), strict=False):
         words = line.split(" ")

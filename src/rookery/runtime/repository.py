@@ -33,8 +33,8 @@ def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | N
 
     try:
         done = subprocess.run(
-            ["git", "-C", where, *QUIET, *words], input=stdin.encode("utf-8", "surrogateescape"), capture_output=True, timeout=LIMIT_S,
-            check=False, env=surroundings(environ),
+            ["git", "-C", where, *QUIET, *words], input=stdin.encode("utf-8", "surrogateescape"), capture_output=True,
+            timeout=LIMIT_S, check=False, env=surroundings(environ),
         )  # fmt: skip
     except FileNotFoundError:
         raise Refused("git is not installed.", "Install it, or spawn with --no-worktree.", code="NO_GIT") from None

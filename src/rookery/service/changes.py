@@ -5,7 +5,7 @@ writes down what came of that, once for each commit, however often it is reporte
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, landing, text, times
@@ -57,10 +57,25 @@ def record(tx: Tx, worker: Row, captured: Mapping[str, Any], task: str = "", epo
         "new_change", n=number["value"], id=id, worker=worker["id"], task=task, epoch=epoch, at=tx.wall,
         files=json.dumps(captured["files"]), patch=_patch(tx, id, captured, task), **made,
     )  # fmt: skip
+    _show_commits(tx, worker, captured["commits"], id, task)
     counted = f"{captured['paths']} files, +{captured['added']} -{captured['removed']}"
     tx.event("change", tx.me()["name"], target=worker["id"], ref=id, preview=counted, task=task, head=captured["head"])
     conflicts.record(tx, worker, id, captured["touched"], captured["base"], task)
     return id
+
+
+def _show_commits(tx: Tx, worker: Row, commits: Sequence[Mapping[str, str]], change: str, task: str) -> None:
+    """Each is evidence, by the name that git gave it when it was made: one that was seen then is known."""
+    from rookery.core.evidence import Found
+
+    from . import evidence
+
+    for each in reversed(commits):
+        found = Found(
+            "commit", f"git:{each['short']}", f"{each['short']} {each['subject']}", "",
+            {"sha": each["sha"], "change": change},
+        )  # fmt: skip
+        evidence.put(tx, found, worker=worker["id"], agent=worker["agent"], task=task, run=worker["run"])
 
 
 def _patch(tx: Tx, id: str, captured: Mapping[str, Any], task: str) -> str:

@@ -1,8 +1,8 @@
 """Where change sets meet: captured and graded when one is reported, never when somebody looks.
 
-`captured` is for a verb's `before`: it reads which lines the change set touches, and what became of them in the bases of
-the others. `record` keeps that and grades it against every other change set that may still land. What nobody could map
-to the same lines counts as contested: whoever decides is warned once too often rather than once too seldom.
+`captured` is for a verb's `before`: it reads which lines the change set touches, and what became of them in the bases
+of the others. `record` keeps that and grades it against every other change set that may still land. What nobody could
+map to the same lines counts as contested: whoever decides is warned once too often rather than once too seldom.
 """
 
 import json
@@ -32,7 +32,7 @@ Touched = Mapping[str, Sequence[Hunk]]
 def captured(world: World, tree: str, base: str, head: str, ask: Ask | None) -> dict[str, Any]:
     """`hunks`, `symbols`, and for the base of each other change set what became of these files there (`shifts`)."""
     found = world.workspaces.touched(tree, base, head)
-    asked = ask("conflicts.bases", {})["bases"] if ask is not None else []
+    asked: list[str] = ask("conflicts.bases", {})["bases"] if ask is not None else []
     others = [each for each in asked if each != base]
     paths = [path for path in found.hunks if not path.endswith("/")]
     return {

@@ -71,7 +71,9 @@ def progress(
         changed = True
     if changed:
         far = _how_far(shown if shown is not None else json.loads(row["board"]))
-        tx.event("worker.progress", row["name"], target=row["name"], ref=row["id"], preview=said[:120] or far, far=far)
+        seq = tx.event("worker.progress", row["name"], target=row["name"], ref=row["id"], preview=said[:120] or far,
+                       far=far)  # fmt: skip
+        questions.shown(tx, row, seq, "progress", said or far, far=far)
     tx.beat()
     return {"id": row["id"], "board": shown if shown is not None else json.loads(row["board"]), "note": said,
             "changed": changed}  # fmt: skip
@@ -258,8 +260,9 @@ def judged(tx: Tx, row: Row, verdict: str, feedback: str) -> None:
     summary = f"{verdict}: {feedback}" if feedback else verdict
     tx.run("settle_report", id=row["id"], run=row["run"], report=Report.DONE, outcome=protocol.Outcome.FINDINGS,
            summary=summary[: protocol.SUMMARY_LIMIT])  # fmt: skip
-    tx.event("worker.done", row["name"], target=row["name"], ref=row["id"], preview=text.one_line(summary, 120),
-             outcome=protocol.Outcome.FINDINGS, task=row["task"])  # fmt: skip
+    seq = tx.event("worker.done", row["name"], target=row["name"], ref=row["id"], preview=text.one_line(summary, 120),
+                   outcome=protocol.Outcome.FINDINGS, task=row["task"])  # fmt: skip
+    questions.shown(tx, row, seq, "done", summary, outcome=protocol.Outcome.FINDINGS)
     tx.ring(workers.KEEPER)
 
 
@@ -276,8 +279,9 @@ def _again(tx: Tx, row: Row, report: Report, outcome: str, summary: str) -> dict
 def _told(tx: Tx, row: Row, word: str, summary: str, *, outcome: str = "", knows: str = "", **more: Any) -> None:
     """In the log, and to whoever waits for it: the worker above, or who asked. A crew tells of its own."""
     to = questions.decider(tx, row)
-    tx.event(f"worker.{word}", row["name"], target=to["name"], ref=row["id"], preview=text.one_line(summary, 120),
-             outcome=outcome, task=row["task"], run=row["run"], **more)  # fmt: skip
+    seq = tx.event(f"worker.{word}", row["name"], target=to["name"], ref=row["id"], preview=text.one_line(summary, 120),
+                   outcome=outcome, task=row["task"], run=row["run"], **more)  # fmt: skip
+    questions.shown(tx, row, seq, word, summary, outcome=outcome)
     tx.ring(workers.KEEPER)
     if (row["crew"] and not row["parent"]) or to["name"] == knows:
         return

@@ -34,6 +34,17 @@ def mine(tx: Tx, run: str) -> Row:
     return row
 
 
+def shown(tx: Tx, row: Row, seq: int, word: str, said: str, **data: Any) -> None:
+    """What a worker says of its work is evidence, too: under the number of the event that tells of it."""
+    from rookery.core.evidence import Found
+
+    from . import evidence
+
+    title = f"{row['id']} {word}: {text.one_line(said, 150)}"
+    found = Found("status", f"event:{seq}", title, said, {"word": word, **data}, word == "failed")
+    evidence.put(tx, found, worker=row["id"], agent=row["agent"], task=row["task"], run=row["run"])
+
+
 # -- asking ----------------------------------------------------------------------------------------------------------
 
 
@@ -79,8 +90,9 @@ def _put(tx: Tx, row: Row, asked: protocol.Question) -> str:
     )  # fmt: skip
     if not tx.run("set_report", id=row["id"], run=row["run"], report=Report.ASKING):
         raise protocol.over(row["id"])
-    tx.event("worker.asked", row["name"], target=decides["name"], ref=id, preview=text.one_line(asked.question, 120),
-             worker=row["id"], about=asked.kind, risk=asked.risk)  # fmt: skip
+    seq = tx.event("worker.asked", row["name"], target=decides["name"], ref=id, worker=row["id"], about=asked.kind,
+                   preview=text.one_line(asked.question, 120), risk=asked.risk)  # fmt: skip
+    shown(tx, row, seq, "asks", asked.question, question=id, about=asked.kind, risk=asked.risk)
     urgent = asked.risk == protocol.Risk.HIGH
     held.tell(
         tx, [decides["name"]], f"{title}: {text.one_line(asked.question, 120)}", _letter(row, id, asked),

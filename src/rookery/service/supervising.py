@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, mesh, names, tasks, text, times, workers
+from rookery.core import errors, mesh, names, secrets, tasks, text, times, workers
 from rookery.core.workers import Ending, State, Wish
 from rookery.store.port import Row
 
@@ -331,8 +331,9 @@ def ended(
     as_system(tx)
     row = find(tx, id)
     found = tx.one("run", id=run)
+    tail = secrets.redacted(text.plain(tail))[0]
     if found is None or row["run"] != run or not tx.run("end_run", id=run, exit_code=exit_code, reason=Ending(reason),
-                                                        tail=text.plain(tail)[-TAIL_LIMIT:]):  # fmt: skip
+                                                        tail=tail[-TAIL_LIMIT:]):  # fmt: skip
         return {"id": id, "fenced": True}
     _close(tx, row, found)
     then = workers.after_end(reason, row["report"], row["wish"], row["crashes"],

@@ -19,7 +19,7 @@ from rookery.core.hooks import Moment, Phase
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from . import cards, endpoints, mailbox, mesh, watching
+from . import cards, endpoints, mailbox, mesh, transcripts, watching
 from .tx import LOADED, REACHED, Tx
 from .verbs import Arg
 
@@ -57,6 +57,8 @@ def start(
     tx.run(
         "begin_turns", session=joined["session"], host=host[:60], host_id=host_id[:200], transcript=transcript[:1000]
     )
+    me = tx.agent(joined["name"])
+    transcripts.opened(tx, me, joined["session"], host[:60], host_id[:200], transcript[: transcripts.PATH_LIMIT])
     return joined
 
 

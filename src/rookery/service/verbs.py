@@ -228,6 +228,10 @@ TABLE: tuple[Verb, ...] = (
     Verb("monitor.sessions", "monitor.sessions", "Sessions of this machine to look at", writes=False, by_token=False),
     Verb("monitor.news", "monitor.news", "Whether what was seen says anything new", writes=False, by_token=False),
     Verb("monitor.report", "monitor.report", "Write down and tell how sessions are", by_token=False),
+    # what agent programs write down of their sessions, for keepers
+    Verb("transcripts.teams", "transcripts.teams", "Teams with a record to read on", writes=False, by_token=False),
+    Verb("transcripts.due", "transcripts.due", "Records of sessions of this machine", writes=False, by_token=False),
+    Verb("transcripts.read", "transcripts.read", "How far a record was read", by_token=False),
     Verb("wake", "delivery.wake", "Try at once to reach an agent for which mail waits"),
     Verb("dead", "dead.listed", "Mail that could not be delivered", writes=False),
     Verb("dead.show", "dead.show", "What was tried for a dead letter", writes=False),

@@ -19,6 +19,7 @@ from rookery.keeper.courier import Courier, Hand
 from rookery.keeper.crews import Crews
 from rookery.keeper.lander import Lander
 from rookery.keeper.monitor import Monitor
+from rookery.keeper.reader import Reader
 from rookery.keeper.supervisor import Ground, Supervisor
 from rookery.keeper.tidying import Tidier
 from rookery.runtime import places, posting, process, ptys, tmux
@@ -68,6 +69,10 @@ class Watching(Verbs):
 
 def monitor(daemon: Daemon) -> Monitor:
     return Monitor(Watching(daemon), every_s=daemon.house.settings["monitor.every_s"])
+
+
+def reader(daemon: Daemon) -> Reader:
+    return Reader(Acting(daemon, "transcripts.teams"), every_s=daemon.house.settings["evidence.read_s"])
 
 
 def crews(daemon: Daemon) -> Crews:

@@ -50,6 +50,20 @@ CREATE TRIGGER evidence_unindexed AFTER DELETE ON evidence BEGIN
   DELETE FROM evidence_fts WHERE rowid = old.n;
 END;
 
+CREATE TABLE transcripts (                    -- what agent programs write down of sessions that nobody else reads
+  team    INTEGER NOT NULL,
+  path    TEXT    NOT NULL,
+  host    TEXT    NOT NULL,                   -- the agent program, and its own name for the session
+  host_id TEXT    NOT NULL DEFAULT '',
+  session TEXT    NOT NULL,                   -- that spoke of it last
+  place   TEXT    NOT NULL DEFAULT '',        -- how far it was read
+  closed  INTEGER NOT NULL DEFAULT 0,         -- read to its end, after the session was over
+  at      INTEGER NOT NULL,
+  PRIMARY KEY (team, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX transcripts_open ON transcripts (team, session) WHERE closed = 0;
+CREATE INDEX transcripts_closed ON transcripts (team, at) WHERE closed = 1;
+
 CREATE TABLE deliverables (                   -- a worker's result: a version is never written again
   team       INTEGER NOT NULL,
   worker     TEXT    NOT NULL,
@@ -285,6 +299,9 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('evidence', 'evidence_spare', '1000000 100000 500 1'),
   ('evidence', 'evidence_age', '1000000 100000 1'),
   ('evidence_kept', 'evidence_kept', '10000 1000 1'),
+  ('transcripts', 'transcripts', '100000 10000 1'),
+  ('transcripts', 'transcripts_open', '1000 100 1'),
+  ('transcripts', 'transcripts_closed', '100000 10000 1'),
   ('deliverables', 'deliverables', '100000 10000 2 1'),
   ('deliverables', 'deliverables_task', '100000 10000 2'),
   ('deliverables', 'deliverables_change', '100000 10000 1'),
