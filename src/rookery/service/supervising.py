@@ -47,7 +47,7 @@ def due(tx: Tx) -> dict[str, Any]:
     """All workers of this machine that are not over: those that may begin now, and those to look at."""
     rows = tx.all("workers_here", machine=tx.world.host, limit=LOOK)
     waiting = [row for row in rows if row["state"] == State.QUEUED]
-    ready = [row for row in waiting if row["not_before"] <= tx.now]
+    ready = [row for row in waiting if row["not_before"] <= tx.now and not is_held(tx, row)]
     later = [row["not_before"] - tx.now for row in waiting if row["not_before"] > tx.now]
     return {
         "begin": _that_fit(tx, ready),
@@ -98,6 +98,11 @@ def _is_gone(tx: Tx, owner: str) -> bool:
     return machine == tx.world.host and pid.isdecimal() and tx.world.prober.state(int(pid), started) == "dead"
 
 
+def is_held(tx: Tx, row: Row, owner: str = "") -> bool:
+    """Does another process have it in hand, one that is there?"""
+    return row["owned_to"] > tx.now and row["owner"] != owner and not _is_gone(tx, row["owner"])
+
+
 # -- starting --------------------------------------------------------------------------------------------------------
 
 
@@ -107,7 +112,7 @@ def begin(
     """A run is written down before anything is started; everything that is needed to start it. None if it is not its
     turn any more."""
     row = find(tx, id)
-    if row["state"] != State.QUEUED or row["not_before"] > tx.now or id not in _that_fit(tx, [row]):
+    if row["state"] != State.QUEUED or row["not_before"] > tx.now or is_held(tx, row) or id not in _that_fit(tx, [row]):
         return {"worker": None}
     as_system(tx)
     order = _order(tx, row)
@@ -408,14 +413,19 @@ def down(tx: Tx, *, reason: Annotated[str, Arg("why")] = "the daemon goes down")
 
 def left(tx: Tx, ids: Annotated[list[str], Arg("workers that have a folder here")]) -> dict[str, Any]:
     """What may be put away: whether any is to leave the list, and the folders that nobody needs any more."""
-    pruned = tx.now - tx.settings.ms("worker.prune_s")
     gone: list[dict[str, str]] = []
     for id in ids[:LOOK]:
         row = tx.one("worker", id=id)
-        over = row is not None and row["state"] == State.ENDED and row["machine"] == tx.world.host
-        if row is None or (over and (row["wish"] == Wish.DELETE or row["ended_at"] <= pruned)):
+        if row is None or may_forget(tx, row):
             gone.append({"id": id, "root": row["root"] if row else "", "tree": row["tree"] if row else ""})
     return {"evict": _is_any_old(tx), "forget": gone}
+
+
+def may_forget(tx: Tx, row: Row) -> bool:
+    """Somebody wants that, or it is over for long enough."""
+    if row["state"] != State.ENDED or row["machine"] != tx.world.host:
+        return False
+    return row["wish"] == Wish.DELETE or row["ended_at"] <= tx.now - tx.settings.ms("worker.prune_s")
 
 
 def _is_any_old(tx: Tx) -> bool:
@@ -444,6 +454,7 @@ def forget(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
     as_system(tx)
     row = tx.one("worker", id=id)
     if row is None or not tx.run("delete_worker", id=id):
+        tx.run("forget_tree", id=id)  # it was asked for anew meanwhile: it begins without what it had
         return {"id": id, "forgotten": row is None}
     decisions.forgotten(tx, row)
     tx.event("worker.pruned", names.SYSTEM, target=row["name"], ref=id, unreviewed=_is_unreviewed(row))

@@ -297,6 +297,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("worker.keep", "supervising.keep", "The worktree of an old worker stays, and why", by_token=False),
     Verb("worker.trees", "reclaiming.done_with", "Worktrees of old workers that nobody needs", writes=False,
          by_token=False),
+    Verb("worker.away", "reclaiming.hold", "Hold a worker while its files are taken away", by_token=False),
     Verb("worker.reclaim", "reclaiming.reclaim", "The worktree of an old worker goes", by_token=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),
