@@ -36,7 +36,7 @@ VERBS = words("""
     bundle.candidates bundle.save bundle.list bundle.show bundle.load bundle.unload bundle.consume bundle.delete
     load unload loaded expand
     kinds kind.show kind.add kind.drop
-    changes changes.show land.list land.add land.retry land.undo land.drop
+    changes changes.show conflicts conflicts.bases land.list land.add land.retry land.undo land.drop
     land.teams land.due land.take land.keep land.checked land.moving land.waits land.again land.done land.failed
     reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
     hold.look hold.take hold.renew
@@ -50,7 +50,7 @@ VERBS = words("""
     worker.self progress ask answer questions question.show done fail
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
     worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
-    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.reclaim
+    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.away worker.reclaim
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail
@@ -60,7 +60,7 @@ READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
     plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show
     bundle.candidates bundle.list bundle.show loaded kinds kind.show
-    changes changes.show land.list land.teams land.due reservations can-write slot.list
+    changes changes.show conflicts conflicts.bases land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news transcripts.teams transcripts.due dead dead.show
