@@ -136,5 +136,7 @@ def test_the_verbs_that_are_not_for_everyone():
     assert [verb.name for verb in TABLE if not verb.by_token] == CLOSED.split()
     assert [verb.name for verb in TABLE if verb.who == "leader"] == LED
     assert [verb.name for verb in TABLE if verb.who == "person"] == ["export_mail", "import_mail"]
-    assert {verb.name: verb.acts_as for verb in TABLE if verb.acts_as} == {"join": "name", "turn.start": "name"}
+    assert {verb.name: verb.acts_as for verb in TABLE if verb.acts_as} == {
+        "join": "name", "turn.start": "name", "evidence.take": "agent",
+    }  # fmt: skip
     assert [verb.name for verb in TABLE if verb.secret] == ["worker.begin", "token.new"]
