@@ -57,7 +57,7 @@ hosts-lock: $(ENV) ## write the package-lock.json of tests/hosts and tests/tools
 	@$(PY) -m tests.tools.kit lock
 
 hosts-seen: hosts ## write anew what the agent programs give their hooks
-	@ROOK_WRITE_SEEN=1 $(PYTEST) -m hosts tests/hosts/test_seen.py tests/hosts/test_terminals.py tests/hosts/test_launched.py $(ARGS)
+	@ROOK_WRITE_SEEN=1 $(PYTEST) -m hosts tests/hosts/test_seen.py tests/hosts/test_terminals.py tests/hosts/test_launched.py tests/hosts/test_recorded.py $(ARGS)
 
 lint: $(ENV) ## ruff: rules and format
 	@$(BIN)/ruff check

@@ -172,6 +172,8 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds("terminal.doubt_s", 10, 0, 86_400, "Hooks say busy, the screen idle: so long the hooks are believed."),
     Setting("terminal.answer_gates", "list", [], "", "Dialogs that may be agreed to before mail is typed: trust.",
             personal=True),
+    _seconds("evidence.read_s", 5, 0, 86_400,
+             "How often the daemon reads on in what agent programs write down of their sessions; 0: never."),
     _seconds("monitor.every_s", 30, 0.1, 86_400, "How often the daemon looks at the sessions of its machine."),
     _choice("monitor.action", "notify", "notify none nudge reroute",
             "About a session that is not well: its leader or the person is told; nothing is done; a quiet agent is "
@@ -193,6 +195,7 @@ SETTINGS: tuple[Setting, ...] = (
     _count("changes.patch_limit", 1_048_576, "bytes", 0, 1 << 30, "A longer patch of a change set is not kept."),
     _count("artifacts.limit", 4_194_304, "bytes", 1, 1 << 30, "Largest artifact that is taken."),
     _seconds("artifacts.orphan_s", 3600, 60, YEAR_S, "A file that no artifact names is removed when it is this old."),
+    _count("bundles.keep_days", 7, "days", 0, 36_500, "A bundle that was consumed or deleted is kept this long."),
     _count("evidence.body_limit", 8_192, "bytes", 256, 1 << 20,
            "As much of a piece of evidence stands in the ledger; all of it is a file beside."),
     _count("evidence.cap", 1_000, "", 0, 1_000_000,
@@ -219,6 +222,10 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds(
         "retention.keys_s", 86_400, 1, YEAR_S, "A repeat under its idempotency key gets the same answer this long."
     ),
+    Setting("extensions.enabled", "bool", True, "", "Kinds, hosts, policies and listeners of installed distributions "
+            "are used.", personal=True),
+    Setting("extensions.only", "list", [], "", "Only of these distributions. Empty: of all.", personal=True),
+    _seconds("extensions.listener_s", 30, 0.01, 3600, "A listener that takes longer over one event is dropped."),
     Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
     _list("group_folders", ["swarms/{group}/agents"],
           "Folders whose Markdown files name a group's members; {group} stands for the group."),

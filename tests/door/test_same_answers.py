@@ -162,7 +162,7 @@ class Side:
         text = text.replace(str(self._folder), "@").replace(self._team, "<team>")
         text = re.sub(r"\b([A-Za-z]+)-(?=[0-9a-z]*\d)[0-9a-z]{12}\b", self._number, text)
         text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z", "<time>", text)
-        text = re.sub(r"\d\d-\d\d \d\d:\d\dZ|\d\d:\d\d:\d\dZ?", "<time>", text)
+        text = re.sub(r"\d\d-\d\d \d\d:\d\dZ|\d\d:\d\d(:\d\d)?Z|\d\d:\d\d:\d\d", "<time>", text)
         return re.sub(r'(_ago_s": )\d+', r"\1<seconds>", text)
 
     def _number(self, found: "re.Match[str]") -> str:
@@ -188,7 +188,7 @@ def test_every_answer_is_the_same(answers: list[tuple[Any, Any]]):
     assert [step.line for step, (through, _) in compared if not any(through[1:])] == ["join carl --auto"]
     # The replacement of ids and times leaves something to compare, and not only refusals.
     said = [through for through, _ in answers]
-    assert len({json.dumps(one) for one in said}) > len(said) * 0.9
+    assert len({json.dumps(one) for one in said}) > len(said) * 0.8
     codes = [code for code, *_ in said]
     assert {0, 1, 2} <= set(codes)
     assert codes.count(0) > len(codes) // 2

@@ -130,7 +130,7 @@ class Stage:
             "deadline_s": deadline_s,
         }
         (self.folder / "spec.json").write_text(json.dumps(spec))
-        self._jail()
+        self._jail(deadline_s)
         return self._outcome()
 
     def built(self) -> dict[str, str]:
@@ -143,12 +143,12 @@ class Stage:
             "LANG": "C.UTF-8",
         }
 
-    def _jail(self) -> None:
+    def _jail(self, deadline_s: float) -> None:
         jail = [*unshare(), sys.executable, "-m", "tests.hosts.jail", str(self.folder / "spec.json")]
         environ = {"PATH": os.defpath, "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(jail, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)
         try:
-            code = process.wait(DEADLINE_S + JAIL_MARGIN_S)
+            code = process.wait(deadline_s + JAIL_MARGIN_S)
         finally:
             process.terminate()
             process.wait()

@@ -52,10 +52,10 @@ def crew() -> Generator[Crew]:
 class Worker:
     """One real program in a worktree of its own, and the agent it is."""
 
-    def __init__(self, crew: Crew, host: str, id: str = "w1") -> None:
+    def __init__(self, crew: Crew, host: str, id: str = "w1", program: str = "") -> None:
         self.crew = crew
         self.host = host
-        self.member: Member = crew.member(ALL[host], NAME)
+        self.member: Member = crew.member(ALL[program or host], NAME)
         self.program = self.member.program
         self.folder = crew.home / "teams" / "rig" / "workers" / id
         self.tree = self.folder / "workspace"

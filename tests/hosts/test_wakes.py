@@ -242,6 +242,7 @@ def trust(repo: Path, home: Path) -> None:
             config.write(f'\n[hooks.state."{file}:{name}:0:0"]\ntrusted_hash = "{digest}"\n')
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("host", ["claude", "codex", "gemini", "opencode", "copilot", "pi"])
 def test_a_session_that_ended_is_resumed_for_its_mail_where_that_is_wanted(crew: Crew, host: str) -> None:
     wren = member(crew, host)
@@ -258,7 +259,7 @@ def test_a_session_that_ended_is_resumed_for_its_mail_where_that_is_wanted(crew:
     seen = {"REQUESTS": str(wren.stage.folder / "requests.jsonl"), "LAST": "Second."}
     for wanted in ("false", "true"):
         seen |= {"ROOK_DELIVERY_RESUME": wanted, "PATIENCE": "4" if wanted == "false" else "300"}
-        run = wren.stage.start(command, moves, {**wren.environ, **seen})
+        run = wren.stage.start(command, moves, {**wren.environ, **seen}, deadline_s=330)
         assert run.code == (0 if wanted == "true" else 7), run.stdout + run.stderr
         assert [way.partition(":")[0] for way in handed(crew, "Dawn")] == (["hook"] if wanted == "true" else [])
     assert not any(request["answer"]["unmet"] or request["answer"]["over"] for request in run.requests)

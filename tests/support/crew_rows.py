@@ -1,5 +1,6 @@
 """Workers, as rows and worktrees: what a supervisor would have made, without one."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +70,14 @@ class Worker:
         row: dict[str, Any] = {
             "id": self.id, "tree": str(self.tree), "base": self.base, "root": str(self.root), "name": self.name
         }  # fmt: skip
-        found = changes.captured(self.world, row, message)
+        found = changes.captured(self.world, row, message, ask=self._ask)
         caller = self.stage.caller(self.name)
         return self.stage.store.write(
             self.stage.team, lambda db: changes.record(Tx(db, caller, self.world), row, found, task, epoch)
         )
+
+    def _ask(self, verb: str, args: Mapping[str, Any]) -> Any:
+        return self.stage.call(verb, self.name, **args)
 
     def done(self, task: str, **files: str | None) -> str:
         """Claims a task, does it, reports it done; the change set."""

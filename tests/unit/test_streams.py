@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.hosts import launching, streams, transcripts
+from rookery.hosts import launching, streams, transcripts, values
 from rookery.hosts.streams import Event, Tally
 
 SEEN = Path(__file__).parents[1] / "hosts" / "streams"
@@ -127,7 +127,7 @@ def test_a_turn_that_failed_is_told_so() -> None:
 
 def test_a_text_is_cut_and_a_number_that_is_none_counts_nothing() -> None:
     counted = tally("claude", [said("m" * 50_000, 1, 1)])
-    assert len(counted.text) == streams.MOST_TEXT
+    assert len(counted.text) == values.MOST_TEXT
     wild = {"input_tokens": -5, "output_tokens": 1 << 60, "cache_read_input_tokens": True}
     counted = tally("claude", [{"type": "assistant", "message": {"usage": wild}}])
     assert (counted.input, counted.output, counted.cached) == (0, 0, 0)

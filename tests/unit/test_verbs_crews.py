@@ -230,3 +230,19 @@ def test_work_sent_back_goes_on_where_it_was_left(build: Build, tmp_path: Path) 
     keeper_crews._refreshed(str(root), str(tree), given["start"])  # pyright: ignore[reportPrivateUsage]
     assert (tree / "task-0001.txt").exists()
     assert not (tree / "task-0002.txt").exists()
+
+
+@pytest.mark.parametrize(("kind", "code"), [("scout", "READ_ONLY"), ("implementer", "")])
+def test_h34_a_worker_that_may_not_write_starts_no_program_that_could(stage: Stage, kind: str, code: str) -> None:
+    stage.call(
+        "kind.add", written=f"---\nname: leader\nread_only: {str(kind == 'scout').lower()}\ncan_spawn: true\n---\nx"
+    )
+    stage.call("spawn", stage.caller(tree="/work"), assignment="Look around", kind="leader", host="script")
+    [(_, name)] = started(stage).values()
+    for more in ({"program": ["sh"]}, {"check": ["sh"]}):
+        caller = stage.caller(name, tree="/work")
+        if code:
+            assert stage.refused("crew.run", caller, plan=plan(stage), **more).code == code
+        else:
+            stage.call("crew.stop", id=stage.call("crew.run", caller, plan=plan(stage), **more)["id"])
+            step(stage)

@@ -195,7 +195,11 @@ def test_with_an_agents_token_nobody_says_which_program_runs(stage: Stage) -> No
     caller = Caller(grant=grant, tree="/work")
     for more in ({"program": ["sh"]}, {"root": "/"}, {"extra": {"program": ["sh"]}}):
         assert stage.refused("spawn", caller, assignment="x", host="script", **more).code == "NOT_BY_TOKEN"
+    plan = stage.call("plan.new", goal="Any", tasks=[{"key": "a", "title": "A"}])["id"]
+    for more in ({"program": ["sh"]}, {"root": "/"}, {"check": ["sh"]}):
+        assert stage.refused("crew.run", caller, plan=plan, **more).code == "NOT_BY_TOKEN"
     assert stage.call("workers")["workers"] == []
+    assert stage.call("crew.list")["crews"] == []
 
 
 # -- how it is stopped -----------------------------------------------------------------------------------------------

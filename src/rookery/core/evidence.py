@@ -32,6 +32,12 @@ WEIGHTS: Mapping[str, float] = {
 FAILED_WEIGHT, PINNED_WEIGHT = 1.5, 2.0
 
 
+def weight(kind: str, failed: int, pinned: int) -> float:
+    """How much a piece counts beside others."""
+    of_kind = WEIGHTS.get(kind, 1.0)
+    return of_kind * (FAILED_WEIGHT if failed else 1.0) * (PINNED_WEIGHT if pinned else 1.0)
+
+
 class Found(NamedTuple):
     """Something that happened, as whoever saw it tells."""
 

@@ -59,6 +59,7 @@ class Event(NamedTuple):
     deed: Deed = Deed.OTHER
     paths: tuple[str, ...] = ()  # what an edit writes, as the program writes it
     command: str = ""  # what a shell runs
+    prompt: str = ""  # what a person asks
     call: str = ""  # the program's own name for this use of the tool
     again: bool = False  # this stop was held before
     untold: str = ""  # an edit whose paths can not be read, and why

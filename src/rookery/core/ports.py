@@ -3,10 +3,14 @@
 `runtime` provides the real ones; tests and the simulator bring their own, so that every run can be repeated.
 """
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rookery.core.record import NamedTuple
+
+if TYPE_CHECKING:
+    from rookery.core.overlap import Hunk, Shift
+    from rookery.core.symbols import Symbol
 
 
 class Clock(Protocol):
@@ -50,6 +54,19 @@ class Shelf(Protocol):
         """Write a new file, durable when this returns."""
         ...
 
+    def place(self, *names: str) -> str:
+        """Where a file that is published under these names is."""
+        ...
+
+    def publish(self, file: str, data: bytes) -> str:
+        """A product under a name of its own: "written", or "whole" if it was there. Another file there is refused."""
+        ...
+
+    def put(self, folder: str, name: str, data: bytes) -> Kept:
+        """Write a file under this very name, in a folder beside the shelf: a product of rows, which can make it anew.
+        What was there is replaced."""
+        ...
+
     def keep_same(self, folder: str, data: bytes) -> Kept:
         """The same under the hash of its content: once, however often it is kept."""
         ...
@@ -78,6 +95,14 @@ class ChangeSet(NamedTuple):
     added: int
     removed: int
     patch: bytes | None  # None: it is larger than was asked for
+    commits: Sequence[Mapping[str, str]] = ()  # {sha, short, subject}, the newest first
+
+
+class Touched(NamedTuple):
+    """What a change set does, looked at more closely."""
+
+    hunks: "dict[str, list[Hunk]]"  # by path, in lines of its base; folders end in /
+    symbols: "list[Symbol]"
 
 
 class Workspaces(Protocol):
@@ -97,6 +122,14 @@ class Workspaces(Protocol):
     ) -> ChangeSet:
         """Commit what is not committed there, as the author; what it has of its own since it parted from the branch
         (left out: the one that is checked out in the root). With `keep`, a ref under that name holds on to its head."""
+        ...
+
+    def touched(self, tree: str, base: str, head: str) -> Touched:
+        """The lines of its base that a change set touches, and the names of code that it takes away or uses."""
+        ...
+
+    def shifts(self, tree: str, base: str, other: str, paths: Sequence[str]) -> "dict[str, Shift] | None":
+        """What became of these files from one base to the other; None if the other is not of this repository."""
         ...
 
     def unknown_commits(self, where: str, names: Sequence[str]) -> list[str]:

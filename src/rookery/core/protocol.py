@@ -30,7 +30,7 @@ TELLING = 4  # of them, other words than those that say "done" in more words
 WHY_WORDS = 12  # where there is nothing to show, the words have to
 REASON_WORDS = 3
 QUESTION = "q-"
-ARTIFACT = "artifact-"
+NUMBERED = ("artifact-", "bundle-")
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -229,7 +229,7 @@ def _sorted(evidence: Sequence[str], commits: Sequence[str], tests: Sequence[str
 
 
 def _kind(word: str) -> str:
-    if word.startswith(ARTIFACT) and word.removeprefix(ARTIFACT).isdecimal():
+    if any(word.startswith(prefix) and word.removeprefix(prefix).isdecimal() for prefix in NUMBERED):
         return "artifacts"
     if is_commit(word):
         return "commits"

@@ -7,7 +7,8 @@ screens.py    what each shows in a terminal: prompt, busy markers, dialogs; `cor
 written.py    a profile, and a screen, from a TOML file, so that a program is added without Python
 reaching.py   how a program is called for a session of its own: a message queued, a turn resumed
 launching.py  how a program is started as a worker, at a terminal or without one
-streams.py    what it prints of itself then, as the same few events; transcripts.py: the same from its own records
+streams.py    what it prints of itself then, as events of `core.activity`; transcripts.py: the same from its own records
+deeds.py      what a tool does: a command, edits, from its name and arguments; values.py: whatever stands in a line
 setup.py      what `rook init` puts into which file of a repository, for each program
 quoting.py    a text in the notation of a settings file
 pieces.py     how one thing is put into one file, looked for and taken out; jsontext.py and marked.py do it in the text

@@ -37,6 +37,7 @@ class Fields(NamedTuple):
     notice: str = "notification_type"
     inner: str = "agent_id"
     source: str = "source"
+    prompt: str = "prompt"
 
 
 class Forms(NamedTuple):
@@ -80,6 +81,7 @@ def read(profile: Profile, given: Mapping[str, Any], moment: Moment | None = Non
         moment=moment, name=name or _word_for(profile, moment), session=_text(given, at.session),
         cwd=_text(given, at.cwd), transcript=_text(given, at.transcript), model=_text(given, at.model),
         tool=tool, deed=known.deed, paths=paths, command=_command(fields.get(known.command)),
+        prompt=_text(given, at.prompt) if moment is Moment.PROMPT else "",
         call=_text(given, at.call), again=_at(given, at.again) is True, untold=untold, gate=gate,
         inner=bool(_text(given, at.inner)), midway=_is_midway(profile, moment, _text(given, at.source)),
     )  # fmt: skip

@@ -1,46 +1,48 @@
-"""What a program without a terminal tells of itself, line by line, as the same few events for all of them. Pure.
-
-    started   its session, its model           usage    tokens: of one message, of the turn, of all (`whole`)
-    text      what it says                     error    what went wrong, in its words
-    call      a tool, and what it is used on   result   its turn is over: what it said last, whether well, the cost
-    answer    what came of that
+"""What a program without a terminal tells of itself, line by line, as the events of `core.activity`. Pure.
 
 A line that is torn, is no object or is not of this program is passed over and counted; an event that is not known is
 passed over. Nothing that a program prints makes reading it fail: its text, and its numbers, are the program's word.
-`tests/hosts/streams` holds what each of them was seen to print.
+`tests/hosts/streams` holds what each of them was seen to print, `tests/data/streams` a longer session of each.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rookery.core.record import NamedTuple
+from rookery.core.activity import (
+    ALL,
+    ANSWER,
+    CALL,
+    DONE,
+    ERROR,
+    PROMPT,
+    RESULT,
+    STARTED,
+    TEXT,
+    TURN,
+    USAGE,
+    Edit,
+    Event,
+)  # fmt: skip
 
-STARTED, TEXT, CALL, ANSWER, ERROR, USAGE, RESULT = "started", "text", "call", "answer", "error", "usage", "result"
-TURN, ALL = "turn", "all"
-MOST_TEXT = 20_000  # characters of one event
-MOST_TARGET = 400
-MOST_TOKENS = 1 << 53
+from . import deeds
+from .values import (
+    MOST_OUTPUT,
+    MOST_TARGET,
+    Json,
+    after,
+    amount,
+    called,
+    count,
+    number,
+    parts,
+    patches,
+    rows,
+    string,
+    table,
+    target,
+)  # fmt: skip
+
 REMEMBERED = 64  # messages whose usage may still be corrected
-Json = Mapping[str, Any]
-
-
-class Event(NamedTuple):
-    kind: str
-    session: str = ""
-    model: str = ""
-    text: str = ""
-    tool: str = ""
-    target: str = ""
-    ok: bool = True
-    of: str = ""  # the message that a usage is of: what is told of it twice counts once
-    whole: str = ""  # of everything since the last result (TURN), or in this session (ALL)
-    input: int = 0  # all tokens that were read, those from a cache among them
-    output: int = 0
-    cached: int = 0
-    cost: float = 0.0  # of this alone, in dollars, as the program says
-    turns: int = 0
-
-
 Known = Callable[[Json], Iterable[Event]]
 
 
@@ -92,6 +94,9 @@ class Tally:
     def _started(self, event: Event) -> None:
         self.ended = False
 
+    def _passed(self, event: Event) -> None:
+        """Neither counts: what is done is told as a call besides."""
+
     def _said(self, event: Event) -> None:
         self.text = event.text or self.text
 
@@ -132,54 +137,8 @@ class Tally:
 
 _ADDING: Mapping[str, Callable[[Tally, Event], None]] = {
     STARTED: Tally._started, TEXT: Tally._said, CALL: Tally._called, ANSWER: Tally._answered, ERROR: Tally._failed,
-    USAGE: Tally._used, RESULT: Tally._ended,
+    USAGE: Tally._used, RESULT: Tally._ended, PROMPT: Tally._passed, DONE: Tally._passed,
 }  # fmt: skip
-
-
-# -- values of a line, whatever stands there -------------------------------------------------------------------------
-
-
-def string(value: object, limit: int = MOST_TEXT) -> str:
-    return value[:limit] if isinstance(value, str) else ""
-
-
-def table(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def rows(value: object) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def count(value: object) -> int:
-    """A number of tokens or turns."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
-        return value
-    return 0
-
-
-def amount(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_TOKENS:
-        return float(value)
-    return 0.0
-
-
-_TARGETS = (
-    "file_path", "path", "filePath", "notebook_path", "command", "cmd", "pattern", "query", "url", "file", "description"
-)  # fmt: skip
-
-
-def target(args: object) -> str:
-    """What a tool is used on, from its arguments."""
-    known = table(args)
-    return next((found for name in _TARGETS if (found := string(known.get(name), MOST_TARGET))), "")
-
-
-def parts(content: object) -> str:
-    """The text of a message that may consist of parts."""
-    if isinstance(content, str):
-        return string(content)
-    return string("\n".join(string(part.get("text")) for part in rows(content) if string(part.get("text"))))
 
 
 # -- each program ----------------------------------------------------------------------------------------------------
@@ -191,19 +150,51 @@ def claude_usage(said: Json, **more: Any) -> Event:
     return Event(USAGE, input=read, output=count(said.get("output_tokens")), cached=cached, **more)
 
 
-def claude_message(said: Json) -> Iterable[Event]:
-    """What a model said, or what its tools answered: the same in a stream and in a record of the session."""
-    message = table(said.get("message"))
-    model = string(message.get("model"), MOST_TARGET)
-    for part in rows(message.get("content")):
-        if part.get("type") == "text" and said.get("type") == "assistant":
-            yield Event(TEXT, text=string(part.get("text")), model=model)
+def claude_message(said: Json, came: object = None) -> Iterable[Event]:
+    """What a model said, was told, or what its tools answered: the same in a stream and in a record of the session.
+    `came` is what the program itself knows of a tool's answer."""
+    message, id = table(said.get("message")), string(said.get("uuid"), MOST_TARGET)
+    model, is_model = string(message.get("model"), MOST_TARGET), said.get("type") == "assistant"
+    content = message.get("content")
+    for n, part in enumerate([{"type": "text", "text": content}] if isinstance(content, str) else rows(content)):
+        if part.get("type") == "text" and (is_model or not _is_own(said)):
+            kind = TEXT if is_model else PROMPT
+            yield Event(kind, text=string(part.get("text")), model=model, id=f"{id}.{n}" if n and id else id)
         elif part.get("type") == "tool_use":
-            yield Event(CALL, tool=string(part.get("name"), MOST_TARGET), target=target(part.get("input")), model=model)
+            yield called("claude", part.get("name"), part.get("input"), part.get("id"), model=model)
         elif part.get("type") == "tool_result":
-            yield Event(ANSWER, text=parts(part.get("content")), ok=part.get("is_error") is not True)
-    if said.get("type") == "assistant" and table(message.get("usage")):
+            yield _claude_answer(part, table(came))
+    if is_model and table(message.get("usage")):
         yield claude_usage(table(message["usage"]), of=string(message.get("id"), MOST_TARGET))
+
+
+def _is_own(said: Json) -> bool:
+    """A message in the user's place that nobody wrote: the program's own words to its model, or of an agent inside."""
+    return said.get("isMeta") is True or said.get("isSidechain") is True or bool(said.get("parent_tool_use_id"))
+
+
+def _claude_answer(part: Json, came: Json) -> Event:
+    ok, text = part.get("is_error") is not True, parts(part.get("content"), MOST_OUTPUT)
+    first, _, rest = text.partition("\n")
+    code = first.removeprefix("Exit code ")
+    if not ok and code != first and code.isdecimal():
+        return Event(ANSWER, text=rest, ok=False, id=string(part.get("tool_use_id"), MOST_TARGET), code=int(code[:9]))
+    ended = "stdout" in came and not came.get("returnCodeInterpretation") and not came.get("backgroundTaskId")
+    return Event(
+        ANSWER, text=text, ok=ok, id=string(part.get("tool_use_id"), MOST_TARGET), code=0 if ok and ended else None,
+        edits=_claude_patch(came),
+    )  # fmt: skip
+
+
+def _claude_patch(came: Json) -> tuple[Edit, ...]:
+    lines: list[str] = []
+    for hunk in rows(came.get("structuredPatch")):
+        old, new = (f"{count(hunk.get(f'{side}Start'))},{count(hunk.get(f'{side}Lines'))}" for side in ("old", "new"))
+        lines.append(f"@@ -{old} +{new} @@")
+        said = hunk.get("lines")
+        lines += [string(line) for line in said] if isinstance(said, list) else []
+    path = string(came.get("filePath"))
+    return (Edit(path, patch="\n".join(lines) + "\n"),) if path and lines else ()
 
 
 def _claude(said: Json) -> Iterable[Event]:
@@ -211,11 +202,12 @@ def _claude(said: Json) -> Iterable[Event]:
     if kind == "system" and said.get("subtype") == "init":
         yield Event(STARTED, session=string(said.get("session_id")), model=string(said.get("model"), MOST_TARGET))
     elif kind in ("assistant", "user"):
-        yield from claude_message(said)
+        yield from claude_message(said, said.get("tool_use_result"))
     elif kind == "result":
         ok, words = said.get("is_error") is not True, string(said.get("result"))
         if not ok:
-            yield Event(ERROR, text=words or string(said.get("subtype"), MOST_TARGET), ok=False)
+            told = words or string(said.get("subtype"), MOST_TARGET)
+            yield Event(ERROR, text=told, ok=False, id=string(said.get("uuid"), MOST_TARGET))
         yield _claude_used(said)
         yield Event(RESULT, text=words, ok=ok, turns=count(said.get("num_turns")))
 
@@ -255,17 +247,21 @@ def _codex(said: Json) -> Iterable[Event]:
 
 
 def _codex_item(item: Json, is_done: bool) -> Iterable[Event]:
-    kind = string(item.get("type"), MOST_TARGET)
+    kind, id = string(item.get("type"), MOST_TARGET), string(item.get("id"), MOST_TARGET)
     if kind == "agent_message" and is_done:
-        yield Event(TEXT, text=string(item.get("text")))
+        yield Event(TEXT, text=string(item.get("text")), id=id)
     elif kind == "error":
-        yield Event(ERROR, text=string(item.get("message")), ok=False)
+        yield Event(ERROR, text=string(item.get("message")), ok=False, id=id)
     elif kind in ("command_execution", "file_change", "mcp_tool_call", "web_search"):
         if is_done:
             ok = item.get("status") == "completed" and item.get("exit_code") in (None, 0)
-            yield Event(ANSWER, text=string(item.get("aggregated_output")), ok=ok)
+            text, code = string(item.get("aggregated_output"), MOST_OUTPUT), number(item.get("exit_code"))
+            yield Event(ANSWER, text=text, ok=ok, id=id, code=code)
         else:
-            yield Event(CALL, tool=string(item.get("tool"), MOST_TARGET) or kind, target=_codex_target(item))
+            line = deeds.written(string(item.get("command"), MOST_OUTPUT))
+            changed = tuple(Edit(string(each.get("path"))) for each in rows(item.get("changes"))[: deeds.MANY])
+            tool = string(item.get("tool"), MOST_TARGET) or kind
+            yield Event(CALL, tool=tool, target=_codex_target(item), id=id, args=item, command=line, edits=changed)
 
 
 def _codex_target(item: Json) -> str:
@@ -274,15 +270,19 @@ def _codex_target(item: Json) -> str:
 
 
 def _gemini(said: Json) -> Iterable[Event]:
-    kind = said.get("type")
+    """With which code a command ended is not in it, nor that it ended badly."""
+    kind, id = said.get("type"), string(said.get("tool_id"), MOST_TARGET)
     if kind == "init":
         yield Event(STARTED, session=string(said.get("session_id")), model=string(said.get("model"), MOST_TARGET))
-    elif kind == "message" and said.get("role") == "assistant":
-        yield Event(TEXT, text=string(said.get("content")))
+    elif kind == "message":
+        role = PROMPT if said.get("role") == "user" else TEXT
+        yield Event(role, text=string(said.get("content")), part=said.get("delta") is True)
     elif kind == "tool_use":
-        yield Event(CALL, tool=string(said.get("tool_name"), MOST_TARGET), target=target(said.get("parameters")))
+        yield called("gemini", said.get("tool_name"), said.get("parameters"), id)
     elif kind == "tool_result":
-        yield Event(ANSWER, text=string(said.get("output")), ok=said.get("status") == "success")
+        failed = string(table(said.get("error")).get("message"), MOST_OUTPUT)
+        text = string(said.get("output"), MOST_OUTPUT) or failed
+        yield Event(ANSWER, text=text, ok=said.get("status") == "success", id=id)
     elif kind == "error":
         yield Event(ERROR, text=string(said.get("message")), ok=False)
     elif kind == "result":
@@ -294,23 +294,30 @@ def _gemini(said: Json) -> Iterable[Event]:
 
 def _opencode(said: Json) -> Iterable[Event]:
     kind, part = said.get("type"), table(said.get("part"))
+    id = string(part.get("callID"), MOST_TARGET) or string(part.get("id"), MOST_TARGET)
     if kind == "step_start":
         yield Event(STARTED, session=string(said.get("sessionID"), MOST_TARGET))
     elif kind == "text":
-        yield Event(TEXT, text=string(part.get("text")))
+        yield Event(TEXT, text=string(part.get("text")), id=id)
     elif kind == "tool_use":
         state = table(part.get("state"))
-        yield Event(CALL, tool=string(part.get("tool"), MOST_TARGET), target=target(state.get("input")))
-        text = string(state.get("output")) or string(state.get("error"))
-        yield Event(ANSWER, text=text, ok=state.get("status") == "completed")
+        yield called("opencode", part.get("tool"), state.get("input"), id)
+        yield _opencode_answer(state, id)
     elif kind == "error":
         failed = table(said.get("error"))
-        yield Event(
-            ERROR, text=string(table(failed.get("data")).get("message")) or string(failed.get("name")), ok=False
-        )
+        words = string(table(failed.get("data")).get("message")) or string(failed.get("name"))
+        yield Event(ERROR, text=words, ok=False)
         yield Event(RESULT, ok=False)
     elif kind == "step_finish":
         yield from _opencode_step(part)
+
+
+def _opencode_answer(state: Json, id: str) -> Event:
+    text = string(state.get("output"), MOST_OUTPUT) or string(state.get("error"))
+    known = table(state.get("metadata"))
+    code, changed = number(known.get("exit")), table(known.get("filediff"))
+    edits = patches([string(changed.get("file"))], string(changed.get("patch"), MOST_OUTPUT))
+    return Event(ANSWER, text=text, ok=state.get("status") == "completed" and not code, id=id, code=code, edits=edits)
 
 
 def _opencode_step(part: Json) -> Iterable[Event]:
@@ -327,48 +334,65 @@ def _opencode_step(part: Json) -> Iterable[Event]:
 def _copilot(said: Json) -> Iterable[Event]:
     """It tells no tokens of a model of the user's own. `assistant.usage` is in its documentation, and was not seen."""
     kind, data = said.get("type"), table(said.get("data"))
+    id = string(data.get("toolCallId"), MOST_TARGET) or string(data.get("messageId"), MOST_TARGET)
     if kind == "session.start":
         yield Event(STARTED, session=string(data.get("sessionId"), MOST_TARGET))
     elif kind == "session.tools_updated":
         yield Event(STARTED, model=string(data.get("model"), MOST_TARGET))
-    elif kind == "assistant.message" and string(data.get("content")):
-        yield Event(TEXT, text=string(data.get("content")), model=string(data.get("model"), MOST_TARGET))
+    elif kind in ("assistant.message", "user.message") and string(data.get("content")):
+        role = TEXT if kind == "assistant.message" else PROMPT
+        yield Event(role, text=string(data.get("content")), model=string(data.get("model"), MOST_TARGET), id=id)
     elif kind == "assistant.usage":
         read, output = count(data.get("inputTokens")), count(data.get("outputTokens"))
         yield Event(USAGE, input=read, output=output, cached=count(data.get("cacheReadTokens")))
     elif kind == "tool.execution_start":
-        yield Event(CALL, tool=string(data.get("toolName"), MOST_TARGET), target=target(data.get("arguments")))
+        yield called("copilot", data.get("toolName"), data.get("arguments"), id)
     elif kind == "tool.execution_complete":
-        text = string(table(data.get("result")).get("content")) or string(table(data.get("error")).get("message"))
-        yield Event(ANSWER, text=text, ok=data.get("success") is True)
+        yield _copilot_answer(data, id)
     elif kind == "session.error":
         yield Event(ERROR, text=string(data.get("message")), ok=False)
     elif kind == "result":
         yield Event(RESULT, session=string(said.get("sessionId"), MOST_TARGET), ok=said.get("exitCode") == 0)
 
 
+def _copilot_answer(data: Json, id: str) -> Event:
+    text = string(table(data.get("result")).get("content"), MOST_OUTPUT)
+    code = number(table(data.get("shellExecution")).get("exitCode"))
+    if code is not None:
+        text = text.rpartition("<shellId: ")[0] or text
+    text = text or string(table(data.get("error")).get("message"))
+    lines = string(table(data.get("result")).get("detailedContent"), MOST_OUTPUT)
+    edits = patches([string(each.get("path")) for each in rows(data.get("fileEdits"))], lines)
+    return Event(ANSWER, text=text, ok=data.get("success") is True and not code, id=id, code=code, edits=edits)
+
+
 def _pi(said: Json) -> Iterable[Event]:
-    kind = said.get("type")
+    kind, id = said.get("type"), string(said.get("toolCallId"), MOST_TARGET)
     if kind == "session":
         yield Event(STARTED, session=string(said.get("id"), MOST_TARGET))
     elif kind == "message_end":
         yield from _pi_message(table(said.get("message")))
     elif kind == "tool_execution_start":
-        yield Event(CALL, tool=string(said.get("toolName"), MOST_TARGET), target=target(said.get("args")))
+        yield called("pi", said.get("toolName"), said.get("args"), id)
     elif kind == "tool_execution_end":
-        answered = parts(table(said.get("result")).get("content"))
-        yield Event(ANSWER, text=answered, ok=said.get("isError") is not True)
+        result = table(said.get("result"))
+        text, code = after(parts(result.get("content"), MOST_OUTPUT), "\nCommand exited with code ")
+        lines = string(table(result.get("details")).get("patch"), MOST_OUTPUT)
+        edits = patches([lines.partition("\n+++ ")[2].partition("\n")[0]], lines)
+        yield Event(ANSWER, text=text, ok=said.get("isError") is not True, id=id, code=code, edits=edits)
     elif kind == "agent_settled":
         yield Event(RESULT)
 
 
 def _pi_message(message: Json) -> Iterable[Event]:
+    if message.get("role") == "user":
+        yield Event(PROMPT, text=parts(message.get("content")))
     if message.get("role") != "assistant":
         return
     used, model = table(message.get("usage")), string(message.get("model"), MOST_TARGET)
     cached = count(used.get("cacheRead"))
     read = count(used.get("input")) + count(used.get("cacheWrite")) + cached
-    yield Event(TEXT, text=parts(message.get("content")), model=model)
+    yield Event(TEXT, text=parts(message.get("content")), model=model, id=string(message.get("responseId")))
     cost = amount(table(used.get("cost")).get("total"))
     yield Event(USAGE, input=read, output=count(used.get("output")), cached=cached, cost=cost)
     if message.get("stopReason") in ("error", "aborted"):

@@ -1,4 +1,4 @@
-"""What a program at a terminal wrote down of its session, as the events of `streams`. Pure: lines in, events out.
+"""What a program at a terminal wrote down of its session, as events of `core.activity`. Pure: lines in, events out.
 
 Its hooks tell where that file is. It lags, and it is read on from where one was; whoever begins anew counts the same.
 Claude Code, Codex and Gemini are known; the others keep a database, or write no tokens down.
@@ -6,8 +6,27 @@ Claude Code, Codex and Gemini are known; the others keep a database, or write no
 
 from collections.abc import Iterable, Mapping
 
-from . import streams
-from .streams import ANSWER, CALL, STARTED, TEXT, USAGE, Event, Json, Known, count, rows, string, table, target
+from rookery.core.activity import ANSWER, CALL, DONE, ERROR, PROMPT, STARTED, TEXT, USAGE, Edit, Event
+
+from . import deeds, streams
+from .streams import Known
+from .values import (
+    MOST_OUTPUT,
+    MOST_TARGET,
+    Json,
+    after,
+    called,
+    count,
+    number,
+    parts,
+    patches,
+    rows,
+    string,
+    table,
+    target,
+)
+
+OWN = ("<session_context>", "<environment_context>", "<user_instructions>", "<hook_prompt>", "# AGENTS.md instructions")
 
 
 def read(host: str, line: bytes | str) -> list[Event] | None:
@@ -21,65 +40,115 @@ def kept(host: str) -> bool:
 
 
 def _claude(said: Json) -> Iterable[Event]:
-    if session := string(said.get("sessionId"), streams.MOST_TARGET):
+    if session := string(said.get("sessionId"), MOST_TARGET):
         yield Event(STARTED, session=session)
-    message = table(said.get("message"))
-    if message.get("role") in ("assistant", "user"):
-        yield from streams.claude_message({"type": message["role"], "message": message})
+    role = table(said.get("message")).get("role")
+    if role in ("assistant", "user") and said.get("type") in (None, role):
+        yield from streams.claude_message({**said, "type": role}, said.get("toolUseResult"))
+
+
+# -- Codex: what its model was sent and said, and besides what was done, with everything that is known of it. A command
+# that takes long is answered before it is over: only what was done tells how it ended.
 
 
 def _codex(said: Json) -> Iterable[Event]:
     kind, payload = said.get("type"), table(said.get("payload"))
     if kind == "session_meta":
-        yield Event(STARTED, session=string(payload.get("id"), streams.MOST_TARGET))
+        yield Event(STARTED, session=string(payload.get("id"), MOST_TARGET))
     elif kind == "turn_context":
-        yield Event(STARTED, model=string(payload.get("model"), streams.MOST_TARGET))
+        yield Event(STARTED, model=string(payload.get("model"), MOST_TARGET))
     elif kind == "token_usage_record":
         yield streams.codex_usage(table(payload.get("usage")), of=string(payload.get("response_id")))
     elif kind == "response_item":
         yield from _codex_item(payload)
+    elif kind == "event_msg" and payload.get("type") == "item_completed":
+        yield from _codex_done(table(payload.get("item")))
+    elif kind == "event_msg" and payload.get("type") == "error":
+        yield Event(ERROR, text=string(payload.get("message")), ok=False)
 
 
 def _codex_item(item: Json) -> Iterable[Event]:
-    kind = item.get("type")
-    if kind == "message" and item.get("role") == "assistant":
-        yield Event(TEXT, text=streams.parts(item.get("content")))
+    kind, id = item.get("type"), string(item.get("call_id"), MOST_TARGET) or string(item.get("id"), MOST_TARGET)
+    if kind == "message" and item.get("role") in ("assistant", "user"):
+        text = parts(item.get("content"))
+        if item.get("role") == "assistant" or not text.startswith(OWN):
+            yield Event(TEXT if item.get("role") == "assistant" else PROMPT, text=text, id=id)
     elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-        args = string(item.get("arguments")) or string(item.get("input"))
-        yield Event(CALL, tool=string(item.get("name"), streams.MOST_TARGET), target=_codex_target(args))
+        yield _codex_call(item, id)
     elif kind in ("function_call_output", "custom_tool_call_output"):
-        yield Event(ANSWER, text=string(item.get("output")))
+        yield Event(ANSWER, text=parts(item.get("output"), MOST_OUTPUT), id=id)
 
 
-def _codex_target(args: str) -> str:
+def _codex_call(item: Json, id: str) -> Event:
     """Arguments are written as JSON; those of a tool that takes free text are that text."""
     import json
 
+    said = string(item.get("arguments"), MOST_OUTPUT) or string(item.get("input"), MOST_OUTPUT)
     try:
-        return target(json.loads(args))
+        args = table(json.loads(said))
     except (ValueError, RecursionError):
-        return string(args.partition("\n")[0], streams.MOST_TARGET)
+        args = {}
+    where = target(args) or string(said.partition("\n")[0], MOST_TARGET)
+    return Event(CALL, tool=string(item.get("name"), MOST_TARGET), target=where, id=id, args=args or {"input": said})
+
+
+def _codex_done(item: Json) -> Iterable[Event]:
+    kind, id = item.get("type"), string(item.get("id"), MOST_TARGET)
+    ok = item.get("status") == "completed"
+    if kind == "CommandExecution":
+        words = item.get("command")
+        line = deeds.spoken([str(word) for word in words]) if isinstance(words, list) else ""
+        text, code = string(item.get("aggregated_output"), MOST_OUTPUT), number(item.get("exit_code"))
+        yield Event(DONE, id=id, tool="shell", command=line, text=text, code=code, ok=ok and not code)
+    elif kind == "FileChange":
+        changed = list(table(item.get("changes")).items())[: deeds.MANY]
+        edits = tuple(_codex_edit(path, table(change)) for path, change in changed)
+        text = string(item.get("stderr"), MOST_OUTPUT) or string(item.get("stdout"), MOST_OUTPUT)
+        yield Event(DONE, id=id, tool="apply_patch", edits=edits, text=text, ok=ok)
+
+
+def _codex_edit(path: str, change: Json) -> Edit:
+    if lines := string(change.get("unified_diff"), MOST_OUTPUT):
+        return Edit(path, patch=lines)
+    content = string(change.get("content"), MOST_OUTPUT)
+    return (
+        Edit(path, old=content, whole=True) if change.get("type") == "delete" else Edit(path, new=content, whole=True)
+    )
+
+
+# -- Gemini ----------------------------------------------------------------------------------------------------------
 
 
 def _gemini(said: Json) -> Iterable[Event]:
     """A message is written when it begins, and once more with its tools."""
-    if session := string(said.get("sessionId"), streams.MOST_TARGET):
+    if session := string(said.get("sessionId"), MOST_TARGET):
         yield Event(STARTED, session=session)
+    id, text = string(said.get("id"), MOST_TARGET), parts(said.get("content"))
+    if said.get("type") == "user" and text and not text.startswith(OWN):
+        yield Event(PROMPT, text=text, id=id)
     if said.get("type") != "gemini":
         return
-    used, model = table(said.get("tokens")), string(said.get("model"), streams.MOST_TARGET)
-    yield Event(TEXT, text=string(said.get("content")), model=model)
+    used, model = table(said.get("tokens")), string(said.get("model"), MOST_TARGET)
+    yield Event(TEXT, text=string(said.get("content")), model=model, id=id)
     output = count(used.get("output")) + count(used.get("thoughts"))
-    yield Event(
-        USAGE,
-        of=string(said.get("id")),
-        input=count(used.get("input")),
-        output=output,
-        cached=count(used.get("cached")),
-    )
+    read, cached = count(used.get("input")), count(used.get("cached"))
+    yield Event(USAGE, of=string(said.get("id")), input=read, output=output, cached=cached)
     for call in rows(said.get("toolCalls")):
-        yield Event(CALL, tool=string(call.get("name"), streams.MOST_TARGET), target=target(call.get("args")))
-        yield Event(ANSWER, ok=call.get("status") == "success")
+        yield called("gemini", call.get("name"), call.get("args"), call.get("id"))
+        yield _gemini_answer(call)
+
+
+def _gemini_answer(call: Json) -> Event:
+    answered = next(iter(rows(call.get("result"))), {})
+    said = table(table(answered.get("functionResponse")).get("response"))
+    heard = string(said.get("output"), MOST_OUTPUT) or string(said.get("error"), MOST_OUTPUT)
+    shown = call.get("resultDisplay")
+    changed = table(shown)
+    edits = patches([string(changed.get("filePath"))], string(changed.get("fileDiff"), MOST_OUTPUT))
+    _, code = after(heard.partition("\nProcess Group PGID:")[0], "\nExit Code: ")
+    text = string(shown, MOST_OUTPUT) or heard
+    id = string(call.get("id"), MOST_TARGET)
+    return Event(ANSWER, text=text, ok=call.get("status") == "success" and not code, id=id, code=code, edits=edits)
 
 
 _KNOWN: Mapping[str, Known] = {"claude": _claude, "codex": _codex, "gemini": _gemini}

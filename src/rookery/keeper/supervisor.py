@@ -26,10 +26,10 @@ from rookery.runtime.process import Process
 from rookery.runtime.starting import Begun, Place
 from rookery.wake.port import Bell
 
-from . import bells, metering, orders
+from . import bells, giving, metering, orders
 from .courier import Reached, Verbs
 from .metering import Meter
-from .telling import BACK, PAGE, PAGES, Teller
+from .telling import ARTIFACTS, BACK, PAGE, PAGES, Teller
 
 TEAMS_EVERY_S = 1.0
 THREADS = 16
@@ -185,7 +185,9 @@ class Supervisor:
         if left > 0 or not running:
             return max(left, 10) if running else every_ms
         self._beaten[team] = now
-        moved = [each["id"] for each in running if await self._measured(team, each)]
+        # Whoever is being seen to is measured by that.
+        free = [each for each in running if (team, each["id"]) not in self._jobs]
+        moved = [each["id"] for each in free if await self._measured(team, each)]
         # One that is over beats no more: what it held was taken from it, and it is not stopped for that.
         there = [each for each in running if process.state(each["pid"], each["started"]) != process.DEAD]
         runs_now = {each["id"]: each["run"] for each in there}
@@ -198,15 +200,26 @@ class Supervisor:
 
     async def _measured(self, team: str, each: Watched) -> bool:
         """What it has used so far is told; whether its program has said anything since."""
-        meter = self._meters.setdefault(each["run"], Meter(each["host"], self._place(team, each)))
-        before = meter.tally.input, meter.tally.output
-        moved = await self._aside(meter.look, each["transcript"])
-        used = meter.tally
-        if (used.input, used.output) != before:
-            told = {"id": each["id"], "run": each["run"], "input": used.input, "output": used.output,
-                    "model": used.model}  # fmt: skip
-            await self._verbs.call(team, "worker.used", told)
+        meter = self._meter(team, each)
+        async with meter.lock:
+            before = meter.tally.input, meter.tally.output
+            moved = await self._aside(meter.look, each["transcript"])
+            used = meter.tally
+            if (used.input, used.output) != before:
+                told = {"id": each["id"], "run": each["run"], "input": used.input, "output": used.output,
+                        "model": used.model}  # fmt: skip
+                await self._verbs.call(team, "worker.used", told)
+            await self._gave(team, each, meter)
         return moved
+
+    def _meter(self, team: str, each: Watched) -> Meter:
+        if each["run"] not in self._meters:
+            self._meters[each["run"]] = Meter(each["host"], self._place(team, each), each["run"], each["tree"])
+        return self._meters[each["run"]]
+
+    async def _gave(self, team: str, each: Watched, meter: Meter) -> None:
+        """What it was seen to do becomes evidence."""
+        await giving.give(self._verbs, team, meter.found, {"worker": each["id"], "run": each["run"]})
 
     async def _told(self, team: str, those: Sequence[Watched]) -> None:
         """The files that outside readers look at are made; that this fails concerns nobody else."""
@@ -231,7 +244,10 @@ class Supervisor:
             await self._aside(teller.events, page["events"], names)
             teller.cursor = page["cursor"]
             if len(page["events"]) < PAGE:
-                return
+                break
+        for id in await self._aside(teller.unlisted, ids):
+            made = await self._verbs.call(team, "artifacts", {"worker": id, "limit": ARTIFACTS})
+            await self._aside(teller.artifacts, id, made)
 
     def _look_out(self, team: str, each: Watched) -> None:
         """Be woken the moment its process is over."""
@@ -411,6 +427,8 @@ class Supervisor:
         told = {"id": each["id"], "run": each["run"], "reason": reason, "exit_code": code, "tail": tail}
         if reason is not Ending.INTERRUPTED:
             await self._record(team, each, where, told)
+        elif meter := self._meters.pop(each["run"], None):
+            meter.over()
         done = await self._verbs.call(team, "worker.ended", told)
         self._reached("worker_over")
         await self._told(team, [each])
@@ -420,8 +438,12 @@ class Supervisor:
     async def _record(self, team: str, each: Watched, where: Place, told: Mapping[str, Any]) -> None:
         """What it used and said is kept. A ledger that has no room for it must not keep the run from being over."""
         try:
-            await self._measured(team, each)
+            while await self._measured(team, each):
+                pass  # to its end: one look reads no more than the ledger takes at once
             meter = self._meters.pop(each["run"])
+            meter.over()
+            meter.found += metering.tail(each["run"], each["id"], told)
+            await self._gave(team, each, meter)
             kept = await self._aside(metering.record, where, meter, {**told, "age_ms": each["age_ms"]})
             await self._verbs.call(team, "worker.record", kept)
         except errors.RookError as error:

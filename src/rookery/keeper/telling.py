@@ -16,6 +16,8 @@ PAGES = 20  # in one go; the rest follows with the next look
 BACK = 2_000  # events that are looked through by whoever begins to tell
 HELD = 100  # events of a worker that has no folder yet
 LAST = 64_000  # bytes at the end of a file in which its last event stands
+ARTIFACTS = 100  # of a worker, in its file
+LISTED = ("id", "short", "ref", "kind", "title", "failed", "pinned", "run", "taskId", "data", "bytes", "digest", "at")
 SHOWN = (
     "id", "name", "kind", "host", "backend", "model", "status", "state", "report", "stale", "warning", "task", "title",
     "outcome", "summary", "parent", "crew", "tree", "pid", "exit_code", "ending", "tokens", "runs", "since", "moved",
@@ -31,6 +33,7 @@ class Teller:
         self._files: dict[str, WorkerFiles] = {}
         self._told: dict[str, int] = {}  # the last event in each file
         self._held: dict[str, list[Mapping[str, Any]]] = {}
+        self._listed: set[str] = set()  # those whose artifacts stand in their file
         self.cursor: int | None = None
 
     def status(self, cards: Sequence[Mapping[str, Any]]) -> None:
@@ -39,12 +42,24 @@ class Teller:
             if found := self._of(card["id"]):
                 found.write_json(workerfiles.STATUS, {name: card[name] for name in SHOWN})
 
+    def unlisted(self, ids: Sequence[str]) -> list[str]:
+        """Those of which something was told since their artifacts were written down."""
+        return [id for id in ids if id not in self._listed and self._of(id)]
+
+    def artifacts(self, id: str, page: Mapping[str, Any]) -> None:
+        """The newest of what it did and made; nothing is written if it is what stands there."""
+        if found := self._of(id):
+            listed = [{name: card[name] for name in LISTED} for card in page["artifacts"][:ARTIFACTS]]
+            found.write_json(workerfiles.ARTIFACTS, {"artifacts": listed, "dropped": page["dropped"]})
+            self._listed.add(id)
+
     def events(self, page: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> None:
         """Those that tell of one of these workers, by its id or its name."""
         known = set(names.values())
         for event in page:
             said = {event["ref"], names.get(event["actor"], ""), names.get(event["target"], "")}
             for id in said & known:
+                self._listed.discard(id)
                 self._held.setdefault(id, []).append(event)
         for id in [id for id in self._held if self._of(id)]:
             self._append(id, self._held.pop(id))

@@ -10,12 +10,14 @@ from typing import Any
 
 from rookery.core.errors import Refused
 from rookery.core.landing import REFS
-from rookery.core.ports import ChangeSet
+from rookery.core.overlap import Shift
+from rookery.core.ports import ChangeSet, Touched
 
-from . import repository, witness
+from . import hunks, repository, witness
 from .repository import git, told
 
 SHOWN = 1_000  # files of a change set that are listed
+COMMITS = 50  # of its commits
 _IN_PROGRESS = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
@@ -37,7 +39,14 @@ class Worktrees:
         return ChangeSet(
             start, head, onto, files[:SHOWN], len(files), sum(each["added"] for each in files),
             sum(each["removed"] for each in files), _patch(tree, start, head, limit),
+            _commits(tree, start, head),
         )  # fmt: skip
+
+    def touched(self, tree: str, base: str, head: str) -> Touched:
+        return Touched(*hunks.touched(tree, base, head))
+
+    def shifts(self, tree: str, base: str, other: str, paths: Sequence[str]) -> dict[str, Shift] | None:
+        return hunks.shifts(tree, base, other, paths)
 
     def unknown_commits(self, where: str, names: Sequence[str]) -> list[str]:
         return witness.unknown_commits(where, names)
@@ -100,6 +109,13 @@ def reclaimable(tree: str, root: str, branch: str, captured: str) -> str:
 
 def _kept(root: str) -> list[str]:
     return told(root, "for-each-ref", "--format=%(objectname)", REFS).split()
+
+
+def _commits(tree: str, start: str, head: str) -> list[dict[str, str]]:
+    """Its own, without those that it took in."""
+    words = ("log", "--first-parent", f"--max-count={COMMITS}", "-z", "--format=%H %h %s", f"{start}..{head}")
+    lines = [line.split(" ", 2) for line in told(tree, *words).split("\0") if line]
+    return [{"sha": sha, "short": short, "subject": subject} for sha, short, subject in lines]
 
 
 # -- committing ------------------------------------------------------------------------------------------------------
@@ -185,18 +201,8 @@ def _statuses(tree: str, start: str, head: str) -> Iterator[tuple[str, str, str]
 
 def _patch(tree: str, start: str, head: str, limit: int) -> bytes | None:
     """What `git apply` takes; None if it is longer than that. No more than the limit is ever read."""
-    import subprocess
-
-    argv = ["git", "-C", tree, *repository.QUIET, *_DIFF, "--binary", "--full-index", start, head]
-    with subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=repository.surroundings()
-    ) as running:
-        assert running.stdout is not None
-        data = running.stdout.read(limit + 1)
-        if len(data) > limit:
-            running.kill()
-            return None
-    return data
+    data, whole = repository.output(tree, (*_DIFF, "--binary", "--full-index", start, head), limit)
+    return data if whole else None
 
 
 def _shown(path: str) -> str:

@@ -33,8 +33,8 @@ def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | N
 
     try:
         done = subprocess.run(
-            ["git", "-C", where, *QUIET, *words], input=stdin.encode(), capture_output=True, timeout=LIMIT_S,
-            check=False, env=surroundings(environ),
+            ["git", "-C", where, *QUIET, *words], input=stdin.encode("utf-8", "surrogateescape"), capture_output=True,
+            timeout=LIMIT_S, check=False, env=surroundings(environ),
         )  # fmt: skip
     except FileNotFoundError:
         raise Refused("git is not installed.", "Install it, or spawn with --no-worktree.", code="NO_GIT") from None
@@ -43,6 +43,38 @@ def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | N
             f"git {words[0]} took longer than {LIMIT_S:.0f} s.", "Is a disk busy?", code="GIT_FAILED"
         ) from None
     return Said(done.returncode, _text(done.stdout), _text(done.stderr))
+
+
+def output(where: str, words: Sequence[str], limit: int) -> tuple[bytes, bool]:
+    """What git prints, no more than that of it; and whether it is all."""
+    import subprocess
+
+    with subprocess.Popen(
+        ["git", "-C", where, *QUIET, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env=surroundings(),
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        data = running.stdout.read(limit + 1)
+        if len(data) > limit:
+            running.kill()
+    return data[:limit], len(data) <= limit
+
+
+def blobs(where: str, ids: Sequence[str]) -> dict[str, bytes]:
+    """Contents of objects, which whoever calls knows to be few and small: `id type size LF content LF` for each."""
+    import subprocess
+
+    command = ["git", "-C", where, *QUIET, "cat-file", "--batch"]
+    asked = "".join(f"{id}\n" for id in ids).encode()
+    done = subprocess.run(command, input=asked, capture_output=True, timeout=LIMIT_S, check=False, env=surroundings())
+    found: dict[str, bytes] = {}
+    rest = done.stdout
+    for id in ids:
+        head, _, rest = rest.partition(b"\n")
+        words = head.split(b" ")
+        if len(words) == 3:
+            found[id], rest = rest[: int(words[2])], rest[int(words[2]) + 1 :]
+    return found
 
 
 def surroundings(more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
+from rookery.core import secrets
 from rookery.core.errors import BadInput, Refused, RookError
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
@@ -235,7 +236,8 @@ def harvest(where: Place, terminal: Mapping[str, str]) -> str:
     kept = where.of_run("pane-tail.txt")
     if not os.path.exists(kept):
         lines = _lines(where, terminal)
-        files.write_atomic(kept, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        shown, _ = secrets.redacted("".join(f"{line}\n" for line in lines))  # it is told to others, and kept
+        files.write_atomic(kept, shown.encode("utf-8", "replace"))
     data, _ = files.read_from(kept, 0, TAIL_BYTES)
     files.write_atomic(where.of("pane-tail.txt"), data)
     return data.decode("utf-8", "replace")

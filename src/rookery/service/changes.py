@@ -5,31 +5,36 @@ writes down what came of that, once for each commit, however often it is reporte
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, landing, text, times
 from rookery.store.port import Row
 
-from . import artifacts
+from . import artifacts, conflicts
 from .mailbox import checked_limit
 from .tx import Tx, World
-from .verbs import Arg
+from .verbs import Arg, Ask
 
 PREFIX = "change-"
 FOLDER = "patches"
 MESSAGE_LIMIT = 10_000
 
 
-def captured(world: World, worker: Mapping[str, Any], message: str, *, branch: str = "") -> dict[str, Any]:
-    """Before the transaction. `worker` has `id`, `tree`, `base`, `root` and `name`, as its row."""
+def captured(
+    world: World, worker: Mapping[str, Any], message: str, *, branch: str = "", ask: Ask | None = None
+) -> dict[str, Any]:
+    """Before the transaction. `worker` has `id`, `tree`, `base`, `root` and `name`, as its row; `ask` looks up where
+    the change sets of others begin."""
     limit = min(world.settings["changes.patch_limit"], world.settings["artifacts.limit"])
     found = world.workspaces.capture(
         worker["tree"], worker["base"], worker["name"], text.plain(message)[:MESSAGE_LIMIT], root=worker["root"],
         branch=branch or world.settings["land.branch"], keep=landing.keep_under(world.team, worker["id"]), limit=limit,
     )  # fmt: skip
     kept = world.shelf.keep(FOLDER, f"{found.head[:12]}.patch", found.patch) if found.patch else None
-    return {**found._asdict(), "patch": None, "tree": worker["tree"], "kept": kept._asdict() if kept else None}
+    touched = conflicts.captured(world, worker["tree"], found.base, found.head, ask) if found.paths else None
+    own = {"patch": None, "tree": worker["tree"], "touched": touched, "kept": kept._asdict() if kept else None}
+    return {**found._asdict(), **own}
 
 
 def record(tx: Tx, worker: Row, captured: Mapping[str, Any], task: str = "", epoch: int = 0) -> str:
@@ -52,9 +57,25 @@ def record(tx: Tx, worker: Row, captured: Mapping[str, Any], task: str = "", epo
         "new_change", n=number["value"], id=id, worker=worker["id"], task=task, epoch=epoch, at=tx.wall,
         files=json.dumps(captured["files"]), patch=_patch(tx, id, captured, task), **made,
     )  # fmt: skip
+    _show_commits(tx, worker, captured["commits"], id, task)
     counted = f"{captured['paths']} files, +{captured['added']} -{captured['removed']}"
     tx.event("change", tx.me()["name"], target=worker["id"], ref=id, preview=counted, task=task, head=captured["head"])
+    conflicts.record(tx, worker, id, captured["touched"], captured["base"], task)
     return id
+
+
+def _show_commits(tx: Tx, worker: Row, commits: Sequence[Mapping[str, str]], change: str, task: str) -> None:
+    """Each is evidence, by the name that git gave it when it was made: one that was seen then is known."""
+    from rookery.core.evidence import Found
+
+    from . import evidence
+
+    for each in reversed(commits):
+        found = Found(
+            "commit", f"git:{each['short']}", f"{each['short']} {each['subject']}", "",
+            {"sha": each["sha"], "change": change},
+        )  # fmt: skip
+        evidence.put(tx, found, worker=worker["id"], agent=worker["agent"], task=task, run=worker["run"])
 
 
 def _patch(tx: Tx, id: str, captured: Mapping[str, Any], task: str) -> str:

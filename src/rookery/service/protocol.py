@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, protocol, tasks, text, times, workers
+from rookery.core import docket, errors, protocol, tasks, text, times, workers
 from rookery.core.workers import Report
 from rookery.store.port import Row
 
-from . import changes, held, leases, questions
+from . import changes, deliverables, held, items, leases, questions, results
 from .questions import Run, mine
 from .tx import Tx, World
 from .verbs import Arg, Ask
@@ -33,7 +33,7 @@ def who_am_i(
     row = of_agent(tx, me)
     if row is None:
         return {"agent": me["name"], "worker": None}
-    gone = [id for id in artifacts or [] if tx.one("artifact", id=id) is None]
+    gone = [id for id in artifacts or [] if tx.one("artifact", id=id) is None and tx.one("bundle", id=id) is None]
     told = ("id", "name", "task", "role", "report", "run", "state", "machine", "root", "tree", "base", "title")
     return {
         "agent": me["name"],
@@ -71,7 +71,9 @@ def progress(
         changed = True
     if changed:
         far = _how_far(shown if shown is not None else json.loads(row["board"]))
-        tx.event("worker.progress", row["name"], target=row["name"], ref=row["id"], preview=said[:120] or far, far=far)
+        seq = tx.event("worker.progress", row["name"], target=row["name"], ref=row["id"], preview=said[:120] or far,
+                       far=far)  # fmt: skip
+        questions.shown(tx, row, seq, "progress", said or far, far=far)
     tx.beat()
     return {"id": row["id"], "board": shown if shown is not None else json.loads(row["board"]), "note": said,
             "changed": changed}  # fmt: skip
@@ -110,7 +112,7 @@ def gathered(world: World, args: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     lacking = _not_there(world, own, said.evidence)
     if lacking:  # before anything is committed for it
         raise protocol.turned_back([*lacking])
-    change = _captured(world, own, f"{own['title'] or own['task']}\n\n{said.summary}".strip())
+    change = _captured(world, own, f"{own['title'] or own['task']}\n\n{said.summary}".strip(), ask)
     changed = _is_changed(own, said.evidence, change)
     if lacks := protocol.missing(said, protocol.Around(own["writes"], changed)):
         raise protocol.turned_back(lacks)
@@ -148,9 +150,9 @@ def _not_there(world: World, own: Mapping[str, Any], evidence: protocol.Evidence
     ]
 
 
-def _captured(world: World, own: Mapping[str, Any], message: str) -> dict[str, Any] | None:
+def _captured(world: World, own: Mapping[str, Any], message: str, ask: Ask) -> dict[str, Any] | None:
     """What lies in a worktree of its own, committed and told apart from what others did."""
-    return changes.captured(world, own, message) if own["tree"] else None
+    return changes.captured(world, own, message, ask=ask) if own["tree"] else None
 
 
 def _is_changed(own: Mapping[str, Any], evidence: protocol.Evidence, change: Mapping[str, Any] | None) -> bool:
@@ -180,29 +182,43 @@ def done(
     if (found["worker"], found["run"]) != (row["id"], row["run"]):
         raise protocol.over(row["id"])
     questions.withdraw(tx, row, "its worker reported without the answer")
-    change = _complete(tx, row, said, found["change"])
+    change, epoch = _complete(tx, row, said, found["change"])
     if not tx.run("settle_report", id=row["id"], run=row["run"], report=Report.DONE, outcome=said.outcome,
                   summary=said.summary):  # fmt: skip
         raise protocol.over(row["id"])
-    _told(tx, row, "done", said.summary, outcome=said.outcome, change=change, evidence=said.evidence._asdict())
+    _sums_up(tx, row, said.summary)
+    items.goes_on(tx, row["id"])
+    version = deliverables.write(tx, row, said, change, epoch)
+    _told(tx, row, "done", said.summary, outcome=said.outcome, change=change, evidence=said.evidence._asdict(),
+          version=version["version"])  # fmt: skip
+    results.reported(tx, row, version)
     tx.beat()
     return _reported(tx, row["id"])
 
 
-def _complete(tx: Tx, row: Row, said: protocol.Result, captured: Mapping[str, Any] | None) -> str:
-    """Its task ends under the claim of this run; the change set, if there is any. A task that it completed before, and
-    that nobody took up since, has ended."""
+def _sums_up(tx: Tx, row: Row, summary: str) -> None:
+    """Was it to sum up a bundle?"""
+    if tx.one("bundle_of_summarizer", worker=row["id"]):
+        from . import bundles
+
+        bundles.summarized(tx, row["id"], summary)
+
+
+def _complete(tx: Tx, row: Row, said: protocol.Result, captured: Mapping[str, Any] | None) -> tuple[str, int]:
+    """Its task ends under the claim of this run; the change set, if there is any, and which completion it is. A task
+    that it completed before, and that nobody took up since, has ended."""
     task = held.find(tx, row["task"]) if row["task"] else None
     if captured and said.outcome != protocol.Outcome.COMPLETED:
         captured = {**captured, "branch": ""}  # kept to be looked at: what is no completed work does not land by itself
-    change = changes.record(tx, row, captured, row["task"], task["epoch"] if task else 0) if captured else ""
+    epoch = task["epoch"] if task else 0
+    change = changes.record(tx, row, captured, row["task"], epoch) if captured else ""
     if task is None or (task["status"] == tasks.Status.COMPLETED and task["author"] == row["agent"]):
-        return change
+        return change, epoch
     shown = said.evidence
     notes = [*shown.artifacts, *shown.files, *([f"unchanged: {said.unchanged}"[:500]] if said.unchanged else [])]
     evidence = {"commits": shown.commits, "tests": shown.tests, "prs": (), "notes": notes}
-    leases.complete(tx, task, said.summary, evidence, epoch=task["epoch"])
-    return change
+    leases.complete(tx, task, said.summary, evidence, epoch=epoch)
+    return change, epoch
 
 
 # -- fail ------------------------------------------------------------------------------------------------------------
@@ -221,6 +237,12 @@ def fail(
         task = held.find(tx, row["task"])
         leases.give_up(tx, task, why, epoch=task["epoch"])
         knows = held.owner_of(tx, task)["name"]  # whose task fails is told of that
+    elif not row["crew"]:
+        items.ask(tx, items.Asked(
+            "failure", row["id"], f"{row['id']} ({row['name']}) failed: {why}", questions.decider(tx, row)["id"],
+            f"{row['id']} is forgotten after a while", detail=why, worker=row["id"],
+            subject=docket.run_of(row["id"], row["runs"]),
+        ))  # fmt: skip
     if not tx.run("settle_report", id=row["id"], run=row["run"], report=Report.FAILED, outcome="", summary=why):
         raise protocol.over(row["id"])
     _told(tx, row, "failed", why, knows=knows)
@@ -249,8 +271,9 @@ def judged(tx: Tx, row: Row, verdict: str, feedback: str) -> None:
     summary = f"{verdict}: {feedback}" if feedback else verdict
     tx.run("settle_report", id=row["id"], run=row["run"], report=Report.DONE, outcome=protocol.Outcome.FINDINGS,
            summary=summary[: protocol.SUMMARY_LIMIT])  # fmt: skip
-    tx.event("worker.done", row["name"], target=row["name"], ref=row["id"], preview=text.one_line(summary, 120),
-             outcome=protocol.Outcome.FINDINGS, task=row["task"])  # fmt: skip
+    seq = tx.event("worker.done", row["name"], target=row["name"], ref=row["id"], preview=text.one_line(summary, 120),
+                   outcome=protocol.Outcome.FINDINGS, task=row["task"])  # fmt: skip
+    questions.shown(tx, row, seq, "done", summary, outcome=protocol.Outcome.FINDINGS)
     tx.ring(workers.KEEPER)
 
 
@@ -267,8 +290,9 @@ def _again(tx: Tx, row: Row, report: Report, outcome: str, summary: str) -> dict
 def _told(tx: Tx, row: Row, word: str, summary: str, *, outcome: str = "", knows: str = "", **more: Any) -> None:
     """In the log, and to whoever waits for it: the worker above, or who asked. A crew tells of its own."""
     to = questions.decider(tx, row)
-    tx.event(f"worker.{word}", row["name"], target=to["name"], ref=row["id"], preview=text.one_line(summary, 120),
-             outcome=outcome, task=row["task"], run=row["run"], **more)  # fmt: skip
+    seq = tx.event(f"worker.{word}", row["name"], target=to["name"], ref=row["id"], preview=text.one_line(summary, 120),
+                   outcome=outcome, task=row["task"], run=row["run"], **more)  # fmt: skip
+    questions.shown(tx, row, seq, word, summary, outcome=outcome)
     tx.ring(workers.KEEPER)
     if (row["crew"] and not row["parent"]) or to["name"] == knows:
         return
@@ -288,9 +312,15 @@ def _reported(tx: Tx, id: str) -> dict[str, Any]:
     return {
         "id": id, "name": row["name"], "report": row["report"], "outcome": row["outcome"], "summary": row["summary"],
         "task": row["task"] or None, "status": task["status"] if task else None,
-        "review": task["review"] if task else "", "change": _change(tx, row),
+        "review": task["review"] if task else "", "change": _change(tx, row), "version": _version(tx, row),
         "at": tx.shown(row["reported_at"]) if row["reported_at"] else times.iso(tx.wall),
     }  # fmt: skip
+
+
+def _version(tx: Tx, row: Row) -> str | None:
+    """What is judged of it, as the docket names it."""
+    last = tx.one("last_version", worker=row["id"]) if row["report"] == Report.DONE else None
+    return docket.result_of(row["id"], last["version"]) if last else None
 
 
 def _change(tx: Tx, row: Row) -> str | None:

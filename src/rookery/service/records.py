@@ -7,7 +7,7 @@ The files are on the disk before the transaction begins (`shelve`); a run is rec
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from rookery.core import artifacts, errors, names, text
+from rookery.core import artifacts, errors, names, secrets, text
 
 from . import artifacts as shared
 from . import supervising, workers
@@ -21,12 +21,13 @@ NAMES: Mapping[str, str] = {
 
 
 def shelve(world: World, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Before the transaction: what is not empty becomes a file, shortened to what an artifact may hold."""
+    """Before the transaction: what is not empty becomes a file, without secrets, as long as an artifact may be."""
     import json
 
     run = artifacts.check_name(args["run"])
     meta = args.get("meta")
-    said = {**args, "meta": json.dumps(meta, ensure_ascii=False, indent=2, sort_keys=True) if meta else ""}
+    said = {part: secrets.redacted(args.get(part) or "")[0] for part in NAMES if part != "meta"}
+    said["meta"] = json.dumps(meta, ensure_ascii=False, indent=2, sort_keys=True) if meta else ""
     limit = world.settings["artifacts.limit"]
     kept = {
         part: world.shelf.keep(artifacts.RUN_FOLDER, f"{run}-{name}", artifacts.shortened(said[part], limit))._asdict()

@@ -19,8 +19,8 @@ from rookery.core.hooks import Moment, Phase
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from . import cards, endpoints, mailbox, mesh, watching
-from .tx import REACHED, Tx
+from . import cards, endpoints, mailbox, mesh, transcripts, watching
+from .tx import LOADED, REACHED, Tx
 from .verbs import Arg
 
 LOOK = 1_000  # deliveries looked at in one go
@@ -57,6 +57,8 @@ def start(
     tx.run(
         "begin_turns", session=joined["session"], host=host[:60], host_id=host_id[:200], transcript=transcript[:1000]
     )
+    me = tx.agent(joined["name"])
+    transcripts.opened(tx, me, joined["session"], host[:60], host_id[:200], transcript[: transcripts.PATH_LIMIT])
     return joined
 
 
@@ -85,9 +87,10 @@ def offer(
     moment: Annotated[str, Arg("where its turn is", choices=tuple(Moment))],
     *,
     limit: Annotated[int, Arg("characters of text at most")] = 4_000,
+    named: Annotated[list[str] | None, Arg("references that its prompt names")] = None,
 ) -> dict[str, Any]:
     """What to put before the calling agent now. Nothing is written down: `told` does that when it was."""
-    return _offer(tx, _moment(moment), checked(limit))
+    return _offer(tx, _moment(moment), checked(limit), named or [])
 
 
 def step(
@@ -108,7 +111,7 @@ def step(
     return _offer(tx, Moment.AFTER, checked(limit)) | {"watched": watching.watched(tx, me, call)}
 
 
-def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
+def _offer(tx: Tx, moment: Moment, limit: int, named: Sequence[str] = ()) -> dict[str, Any]:
     me = tx.me()
     told: dict[str, Any] = {"agent": me["name"], "moment": moment.value, "text": "", "shown": [], "upto": 0,
                             "hold": False, "settle": False, "nudge": False, "phase": None}  # fmt: skip
@@ -118,13 +121,26 @@ def _offer(tx: Tx, moment: Moment, limit: int) -> dict[str, Any]:
     if me["session"] is not None and me["ended_at"] is None:
         told["phase"] = turn["phase"]
     if moment is Moment.START:
-        return told | _greeting(tx, me, limit)
+        return _with_loaded(tx, me, moment, told | _greeting(tx, me, limit), min(limit, hooks.GREETING_LIMIT))
     if moment is not Moment.STOP:
-        return told | summed(tx, me, fresh(tx, me, turn["handed_to"]), limit)
+        found = told | summed(tx, me, fresh(tx, me, turn["handed_to"]), limit)
+        return _with_loaded(tx, me, moment, found, limit, named)
     waiting = _holding(tx, me, turn)
     if not waiting.rows:
         return told | (_nudge(tx, me) or {"settle": turn["holds"] > 0})
     return told | summed(tx, me, waiting, limit) | {"hold": True}
+
+
+def _with_loaded(
+    tx: Tx, me: Row, moment: Moment, told: dict[str, Any], limit: int, named: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Below its mail, what it has loaded, as far as there is room."""
+    if not tx.flags & LOADED:
+        return told
+    from . import loading  # few teams load anything
+
+    found = loading.offered(tx, me, moment, named, limit - len(told["text"]) - 2)
+    return told | found | {"text": "\n\n".join(filter(None, (told["text"].rstrip(), found["text"])))} if found else told
 
 
 def _nudge(tx: Tx, me: Row) -> dict[str, Any]:
@@ -238,6 +254,8 @@ def told(
     upto: Annotated[int, Arg("`upto` of what was offered")] = 0,
     hold: Annotated[bool, Arg("a turn was kept from ending by it")] = False,
     nudge: Annotated[bool, Arg("a worker was told that it ended its turn without a report")] = False,
+    chips: Annotated[list[str] | None, Arg("references whose lines were shown")] = None,
+    used: Annotated[list[str] | None, Arg("references that were shown whole")] = None,
     channel: Annotated[str, Arg("how it was shown")] = "hook",
     phase: Annotated[str | None, Arg("where the program is by now", choices=tuple(Phase))] = None,
 ) -> dict[str, Any]:
@@ -257,6 +275,10 @@ def told(
         _enter(tx, me, entered)
     if nudge:
         _nudged(tx, me)
+    if chips or used:
+        from . import loading
+
+        loading.told(tx, me, where, chips or [], used or [])
     done = [id for id in dict.fromkeys(shown or []) if handed(tx, me, id, f"{channel}:{where.value}")]
     announce(tx, me, f"{channel}:{where.value}", turn["handed_to"], upto)
     tx.beat()

@@ -51,6 +51,7 @@ def sweep(
         "attempts": tx.run("sweep_attempts", before=tx.now - ATTEMPTS_MS, limit=batch),
         "files": _remove_orphans(tx, files or []),
         "runs": _remove_runs(tx, batch),
+        "bundles": _remove_bundles(tx, batch),
         "evidence": _remove_evidence(tx, batch),
     }
     if max(done.values()) < batch:  # otherwise there is more, and the next one need not wait
@@ -157,6 +158,12 @@ def _remove_runs(tx: Tx, batch: int) -> int:
         tx.run("remove_artifact", n=row["n"])
         tx.after.append(lambda _heard, file=row["file"]: tx.world.shelf.remove(file))
     return len(rows)
+
+
+def _remove_bundles(tx: Tx, batch: int) -> int:
+    from . import bundles
+
+    return bundles.sweep(tx, batch)
 
 
 def stats(tx: Tx) -> dict[str, Any]:

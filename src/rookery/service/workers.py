@@ -13,7 +13,7 @@ from rookery.core.record import NamedTuple
 from rookery.core.workers import Report, State, Wish
 from rookery.store.port import Row
 
-from . import held, leases, limits, mesh, turns
+from . import decisions, held, items, leases, limits, mesh, turns
 from . import kinds as kinding
 from . import tasks as things
 from .mailbox import checked_limit
@@ -64,11 +64,7 @@ def spawn(
     start: Annotated[str, Arg("the commit to begin at", hidden=True)] = "",
     extra: Annotated[dict[str, Any] | None, Arg("what goes with it", kind="json", hidden=True)] = None,
 ) -> dict[str, Any]:
-    if tx.caller.grant is not None and (program or root or extra):
-        raise errors.NotYours(
-            "Which program runs, and where, is not said with an agent's token.", "Name a kind and a host.",
-            code="NOT_BY_TOKEN",
-        )  # fmt: skip
+    refuse_by_token(tx, bool(program or root or extra))
     more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
     if worktree and no_worktree:
         raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
@@ -92,7 +88,7 @@ def make(
     if not told and role != "lobby":
         raise errors.BadInput("What is it for?", "Give a task's id, or say what is to be done.")
     parent = of_agent(tx, me)
-    _refuse_program(parent, host, (extra or {}).get("program"))
+    refuse_program(parent, host, (extra or {}).get("program"))
     asked = settled(tx, me, parent, kind=kind, host=host, backend=backend, model=model, root=root, crew=crew,
                      role=role, seed=seed)  # fmt: skip
     if tx.is_limited():
@@ -124,7 +120,16 @@ def settled(
     )  # fmt: skip
 
 
-def _refuse_program(parent: Row | None, host: str, program: Sequence[str] | None) -> None:
+def refuse_by_token(tx: Tx, said: bool) -> None:
+    """Whoever holds an agent's token may be on another machine: no command runs here in its words."""
+    if tx.caller.grant is not None and said:
+        raise errors.NotYours(
+            "Which program runs, and where, is not said with an agent's token.", "Name a kind and a host.",
+            code="NOT_BY_TOKEN",
+        )  # fmt: skip
+
+
+def refuse_program(parent: Row | None, host: str, program: Sequence[str] | None) -> None:
     """A program of one's own asks no guard. Whoever may not write has none that could (H34)."""
     if parent is None or not (program or host == SCRIPT):
         return
@@ -385,6 +390,7 @@ def respawn(tx: Tx, id: Id, *, reason: Annotated[str, Arg("why", flag="-m")] = "
             assert agent is not None
             take_on(tx, agent, row["task"], row["role"])
         tx.run("queue_again", id=row["id"])
+        items.goes_on(tx, row["id"])
     elif row["state"] != State.QUEUED:
         tx.run("wish_worker", id=row["id"], wish=Wish.RESPAWN, why=why)
     tx.event("worker.respawn", tx.me()["name"], target=row["name"], ref=row["id"], preview=why)
@@ -399,6 +405,7 @@ def delete(tx: Tx, id: Id) -> dict[str, Any]:
     if row["state"] != State.ENDED:
         raise errors.Refused(f"{row['id']} is {row['state']}.", f"`rook stop {row['id']}` first.", code="WORKER_LIVES")
     tx.run("let_go_of_worker" if row["runs"] else "delete_worker", id=row["id"])
+    decisions.forgotten(tx, row)
     tx.event("worker.deleted", tx.me()["name"], target=row["name"], ref=row["id"])
     tx.ring(workers.KEEPER)
     tx.beat()

@@ -47,10 +47,18 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_delivery
 
         return show_delivery.SHOWS[shown_as]
+    if shown_as == "conflicts":
+        from . import show_conflicts
+
+        return show_conflicts.SHOWS[shown_as]
     if shown_as.startswith(("land.", "changes")):
         from . import show_landing
 
         return show_landing.SHOWS[shown_as]
+    if shown_as.startswith(("docket", "decisions", "rule.")) or shown_as in ("card", "verdict", "debt", "deliverables"):
+        from . import show_docket
+
+        return show_docket.SHOWS[shown_as]
     if shown_as == "demo":
         from . import show_demo
 
@@ -71,6 +79,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_threads
 
         return show_threads.SHOWS[shown_as]
+    if shown_as.startswith("bundle.") or shown_as in ("load", "unload", "loaded", "expand"):
+        from . import show_bundles
+
+        return show_bundles.SHOWS[shown_as]
     if shown_as in ("artifacts", "show", "pin", "unpin"):
         from . import show_evidence
 

@@ -44,6 +44,7 @@ def landing(result: dict[str, Any]) -> RenderableType:
             (result["state"], STATE[result["state"]]),
         )
     ]
+    parts += [say(("warning: ", "bold yellow"), one_line(each, 300)) for each in result.get("warnings", ())]
     if result["state"] in ("queued", "undoing"):
         parts.append(Text("A daemon on its machine goes on with it; `rook land list` shows how it stands.", "dim"))
     return Group(*parts)

@@ -18,12 +18,12 @@ IN_TMUX = "TMUX"
 def spawn(desk: Desk, read: dict[str, Any]) -> Reply:
     """Written down, and begun by a daemon: where none runs, one is started."""
     made = call_verb(desk, "spawn", read)
-    told = _started_daemon(desk)
+    told = started_daemon(desk)
     reply = answer(desk, "spawn", made)
     return reply if desk.options.json else reply._replace(out=told + reply.out)
 
 
-def _started_daemon(desk: Desk) -> str:
+def started_daemon(desk: Desk) -> str:
     from . import daemon
 
     if desk.house.remote is not None or daemon.is_up(desk):

@@ -48,8 +48,17 @@ def at(desk: Desk, profile: Profile, event: Event) -> Answered:
     if event.moment is Moment.AFTER:
         return _after(desk, profile, event)
     if event.moment in (Moment.PROMPT, Moment.STOP):
-        return _offered(desk, event, desk.verb("turn.offer", {"moment": event.moment, "limit": mail_limit(profile)}))
+        return _offered(desk, event, desk.verb("turn.offer", _asked(profile, event)))
     return _entered(desk, event)
+
+
+def _asked(profile: Profile, event: Event) -> dict[str, Any]:
+    asked: dict[str, Any] = {"moment": event.moment, "limit": mail_limit(profile)}
+    if "#" in event.prompt:
+        from rookery.core import bundles  # few prompts name a reference
+
+        asked["named"] = bundles.named(event.prompt)
+    return asked
 
 
 def mail_limit(profile: Profile) -> int:
@@ -139,9 +148,10 @@ def _offered(desk: Desk, event: Event, offered: Mapping[str, Any]) -> Answered:
     answer = Answer(hold=text) if held else Answer(context=text)
     phase = None if event.moment is Moment.AFTER else hooks.phase_of(event, held=held)  # a step has written it down
     moved = phase is not None and offered["phase"] not in (None, phase)
-    if not (offered["upto"] or offered["settle"] or offered["nudge"] or moved):
+    loaded = {name: offered[name] for name in ("chips", "used") if offered.get(name)}
+    if not (offered["upto"] or offered["settle"] or offered["nudge"] or moved or loaded):
         return Answered(answer)
-    told = {"moment": event.moment, "shown": offered["shown"], "upto": offered["upto"], "hold": held}
+    told = {"moment": event.moment, "shown": offered["shown"], "upto": offered["upto"], "hold": held, **loaded}
     if offered["nudge"]:
         told["nudge"] = True
     if moved:

@@ -13,7 +13,7 @@ from rookery.core import errors, tokens
 from rookery.core.record import NamedTuple
 from rookery.service import verbs
 
-from . import hooks, openapi, resources, shapes, tasks, threads, usage
+from . import bundles, hooks, openapi, resources, shapes, tasks, threads, usage
 from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
@@ -114,6 +114,20 @@ TABLE: tuple[Line, ...] = (
          verb="slot.list"),
     Line("GET", "/v1/workers", resources.workers, "Workers, and how they are", ("teamId", "limit"), verb="workers"),
     Line("GET", "/v1/workers/{id}", resources.worker, "Everything about one worker", ("teamId",), verb="worker.show"),
+    Line("GET", "/v1/docket", resources.docket, "What needs the caller, in order", (*AGENT, "all", "limit"),
+         verb="docket"),
+    Line("GET", "/v1/cards", resources.card, "All that is needed to decide about one item", (*AGENT, "subject"),
+         verb="card", needs=("subject",)),
+    Line("POST", "/v1/verdicts", resources.verdict, "Decide about exactly what was looked at",
+         body=(*AGENT, *resources.VERDICT), verb="verdict", fields=resources.VERDICT, needs=("subject", "action")),
+    Line("GET", "/v1/decisions", resources.decisions, "What was decided, oldest first", ("teamId", "after", "limit"),
+         verb="decisions"),
+    Line("GET", "/v1/bundles", bundles.listed, "Bundles of evidence, newest first", ("teamId", "all", "limit"),
+         verb="bundle.list", takes={"all": bool}),
+    Line("POST", "/v1/bundles", bundles.save, "Save evidence as a bundle", body=(*AGENT, *bundles.SAVE), created=True,
+         verb="bundle.save", fields=bundles.SAVE),
+    Line("GET", "/v1/bundles/{id}", bundles.show, "All of a bundle", ("teamId",), verb="bundle.show"),
+    Line("GET", "/v1/loaded", bundles.loaded, "What stands in an agent's context", AGENT, verb="loaded"),
     Line("POST", "/v1/hook/{host}", hooks.answered, "Answer a hook of an agent program, its event as the body",
          body=AGENT, answer=dict[str, Any]),
     Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),

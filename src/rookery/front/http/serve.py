@@ -131,10 +131,12 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         asyncio.create_task(_sweep(daemon)),
         asyncio.create_task(keeping.courier(daemon).run()),
         asyncio.create_task(keeping.monitor(daemon).run()),
+        asyncio.create_task(keeping.reader(daemon).run()),
         asyncio.create_task(supervisor.run()),
         asyncio.create_task(tidier.run()),
         asyncio.create_task(keeping.crews(daemon).run()),
         asyncio.create_task(keeping.lander(daemon).run()),
+        asyncio.create_task(keeping.listen(daemon)),
     ]
     maildrop = _maildrop(daemon)
     try:

@@ -10,8 +10,10 @@ from typing import Any, NotRequired, TypedDict
 from rookery.core import tasks
 
 from . import (
+    shapes_bundles,
     shapes_crews,
     shapes_delivery,
+    shapes_docket,
     shapes_evidence,
     shapes_guard,
     shapes_kinds,
@@ -332,6 +334,7 @@ class Swept(TypedDict):
     events: int
     attempts: int
     runs: int
+    bundles: int
     evidence: int
 
 
@@ -352,9 +355,10 @@ class Alive(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS,
+    **shapes_mail.RESULTS, **shapes_guard.RESULTS, **shapes_turns.RESULTS, **shapes_bundles.RESULTS,
     **shapes_kinds.RESULTS, **shapes_delivery.RESULTS, **shapes_landing.RESULTS, **shapes_monitor.RESULTS,
     **shapes_runs.RESULTS, **shapes_protocol.RESULTS, **shapes_workers.RESULTS, **shapes_crews.RESULTS,
+    **shapes_docket.RESULTS,
     **shapes_evidence.RESULTS,
     "task.add": TaskAdded, "task.list": TaskList, "task.show": TaskShown, "task.claim": Claimed | NothingReady,
     "task.renew": Claimed, "task.release": Task, "task.done": Task, "task.fail": Task, "task.block": Task,

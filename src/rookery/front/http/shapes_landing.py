@@ -60,8 +60,40 @@ class Landing(TypedDict):
     landedAt: str | None
 
 
+class LandingAdded(Landing):
+    warnings: Words
+
+
 class Landings(TypedDict):
     landings: list[Landing]
+
+
+class Meeting(TypedDict):
+    path: str
+    grade: str
+    lines: str
+
+
+class Conflict(TypedDict):
+    change: str
+    worker: str
+    other: str
+    otherWorker: str
+    author: str
+    task: str
+    title: str
+    grade: str
+    paths: list[Meeting]
+    hints: Words
+
+
+class Conflicts(TypedDict):
+    of: str
+    conflicts: list[Conflict]
+
+
+class Bases(TypedDict):
+    bases: Words
 
 
 # -- for keepers -----------------------------------------------------------------------------------------------------
@@ -134,7 +166,8 @@ class Done(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    "changes": Changes, "changes.show": ChangeShown, "land.list": Landings, "land.add": Landing, "land.retry": Landing,
+    "changes": Changes, "changes.show": ChangeShown, "land.list": Landings, "conflicts": Conflicts,
+    "conflicts.bases": Bases, "land.add": LandingAdded, "land.retry": Landing,
     "land.undo": Landing, "land.drop": Landing, "land.teams": LandingTeams, "land.due": LandingDue, "land.take": Work,
     "land.keep": Kept, "land.checked": Checked, "land.moving": Moving, "land.waits": Waiting, "land.again": Again,
     "land.done": Done, "land.failed": LandsAs,

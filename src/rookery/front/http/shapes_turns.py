@@ -19,6 +19,8 @@ class Offered(TypedDict):
     nudge: bool
     phase: Phase | None
     watched: NotRequired[Words]
+    chips: NotRequired[Words]
+    used: NotRequired[Words]
 
 
 class Whose(TypedDict):
@@ -70,7 +72,32 @@ class Changed(TypedDict):
     changed: list[Change]
 
 
+class Transcript(TypedDict):
+    path: str
+    host: str
+    host_id: str
+    session: str
+    place: str
+    agent: str
+    cwd: str
+    over: bool
+
+
+class Transcripts(TypedDict):
+    transcripts: list[Transcript]
+
+
+class TranscriptTeams(TypedDict):
+    teams: list[str]
+
+
+class TranscriptRead(TypedDict):
+    path: str
+    fenced: bool
+
+
 RESULTS: Mapping[str, Any] = {
+    "transcripts.teams": TranscriptTeams, "transcripts.due": Transcripts, "transcripts.read": TranscriptRead,
     "turn.start": Joined, "turn.whose": Whose, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told,
     "turn.phase": Entered, "turn.wait": Waiter, "turn.idle": Idle, "turn.others": Others,
     "turn.watch": Watching, "turn.changed": Changed,

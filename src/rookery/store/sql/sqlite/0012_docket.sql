@@ -50,6 +50,20 @@ CREATE TRIGGER evidence_unindexed AFTER DELETE ON evidence BEGIN
   DELETE FROM evidence_fts WHERE rowid = old.n;
 END;
 
+CREATE TABLE transcripts (                    -- what agent programs write down of sessions that nobody else reads
+  team    INTEGER NOT NULL,
+  path    TEXT    NOT NULL,
+  host    TEXT    NOT NULL,                   -- the agent program, and its own name for the session
+  host_id TEXT    NOT NULL DEFAULT '',
+  session TEXT    NOT NULL,                   -- that spoke of it last
+  place   TEXT    NOT NULL DEFAULT '',        -- how far it was read
+  closed  INTEGER NOT NULL DEFAULT 0,         -- read to its end, after the session was over
+  at      INTEGER NOT NULL,
+  PRIMARY KEY (team, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX transcripts_open ON transcripts (team, session) WHERE closed = 0;
+CREATE INDEX transcripts_closed ON transcripts (team, at) WHERE closed = 1;
+
 CREATE TABLE deliverables (                   -- a worker's result: a version is never written again
   team       INTEGER NOT NULL,
   worker     TEXT    NOT NULL,
@@ -66,13 +80,14 @@ CREATE TABLE deliverables (                   -- a worker's result: a version is
   checks     TEXT    NOT NULL DEFAULT '[]',   -- test runs that were recorded for it, with what really came of them
   provenance TEXT    NOT NULL DEFAULT '{}',   -- kind, host, model, base, tokens, duration
   digest     TEXT    NOT NULL,                -- of everything above: what was shown is what is there
-  state      TEXT    NOT NULL DEFAULT 'open', -- open, promoted, accepted, revised, rejected, discarded, dismissed
+  state      TEXT    NOT NULL DEFAULT 'open', -- open, and what became of it: core/docket.py
   file       TEXT    NOT NULL DEFAULT '',     -- as it was written to the disk
   created_at INTEGER NOT NULL,
   at         INTEGER NOT NULL,
   decided_at INTEGER,
   PRIMARY KEY (team, worker, version)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX deliverables_time ON deliverables (team, created_at);
 CREATE INDEX deliverables_task ON deliverables (team, task) WHERE task <> '';
 CREATE INDEX deliverables_change ON deliverables (team, change) WHERE change <> '';
 CREATE INDEX deliverables_file ON deliverables (team, file) WHERE file <> '';
@@ -86,7 +101,7 @@ ALTER TABLE review_items ADD COLUMN risk INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE review_items ADD COLUMN otherwise TEXT NOT NULL DEFAULT '';  -- what happens if nobody answers
 ALTER TABLE review_items ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE review_items ADD COLUMN closed_at INTEGER;
-CREATE INDEX review_items_queue ON review_items (team, pinned DESC, rank, created_at) WHERE state = 'open';
+CREATE INDEX review_items_queue ON review_items (team, pinned DESC, rank, risk DESC, created_at, id) WHERE state = 'open';
 CREATE INDEX review_items_subject ON review_items (team, subject) WHERE subject <> '';
 CREATE INDEX review_items_worker ON review_items (team, worker, created_at) WHERE worker <> '';
 
@@ -140,12 +155,28 @@ CREATE TABLE rules (                          -- policies: what is decided witho
   PRIMARY KEY (team, name)
 ) STRICT, WITHOUT ROWID;
 
+ALTER TABLE changes ADD COLUMN graded INTEGER NOT NULL DEFAULT 0; -- what it touches is kept: it may still land
+CREATE INDEX changes_graded ON changes (team, n) WHERE graded = 1;
+CREATE INDEX landings_change ON landings (team, change, n);
+
+CREATE VIEW open_changes AS                   -- change sets that may still land, the newest of each piece of work
+  SELECT c.team, c.id, c.n, c.base, c.worker, c.task, t.title, w.root, w.machine, w.report, w.state, a.name AS author
+  FROM changes c JOIN workers w ON w.team = c.team AND w.id = c.worker
+  JOIN agents a ON a.team = w.team AND a.id = w.agent LEFT JOIN tasks t ON t.team = c.team AND t.id = c.task
+  WHERE c.graded = 1 AND COALESCE(t.status, '') <> 'canceled'
+    AND COALESCE((SELECT l.state FROM landings l WHERE l.team = c.team AND l.change = c.id ORDER BY l.n DESC LIMIT 1), '')
+      NOT IN ('landed', 'undoing', 'undone', 'dropped')
+    AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.team = c.team AND d.worker = c.worker AND d.n > c.n)
+    AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.team = c.team AND d.task = c.task AND d.task <> '' AND d.n > c.n)
+    AND NOT EXISTS (SELECT 1 FROM deliverables v WHERE v.team = c.team AND v.change = c.id AND v.change <> ''
+      AND v.state IN ('rejected', 'discarded'));
+
 CREATE TABLE hunks (                          -- which lines of which file a change set touches, in its base
   team   INTEGER NOT NULL,
   change TEXT    NOT NULL,
   path   TEXT    NOT NULL,
   start  INTEGER NOT NULL,
-  length INTEGER NOT NULL,                    -- 0: added between two lines; -1: not to be told (binary, mode)
+  length INTEGER NOT NULL,                    -- 0: added between two lines; below 0: of the whole (core/overlap.py)
   PRIMARY KEY (team, change, path, start)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hunks_path ON hunks (team, path);
@@ -182,6 +213,8 @@ CREATE TABLE bundles (                        -- saved packages of evidence; the
   header      TEXT    NOT NULL DEFAULT '',    -- orientation for whoever loads it
   summary     TEXT    NOT NULL DEFAULT '',    -- by an agent, when one was asked for it
   items       TEXT    NOT NULL DEFAULT '[]',  -- refs, in order
+  entries     TEXT    NOT NULL DEFAULT '[]',  -- what each of them was when it was saved
+  summarizer  TEXT    NOT NULL DEFAULT '',    -- the worker that is to sum it up
   worker      TEXT    NOT NULL DEFAULT '',
   task        TEXT    NOT NULL DEFAULT '',
   made_by     INTEGER NOT NULL,
@@ -198,6 +231,9 @@ CREATE TABLE bundles (                        -- saved packages of evidence; the
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX bundles_file ON bundles (team, file) WHERE file <> '';
 CREATE INDEX bundles_sidecar ON bundles (team, sidecar) WHERE sidecar <> '';
+
+CREATE INDEX bundles_summarizer ON bundles (team, summarizer) WHERE summarizer <> '';
+CREATE INDEX bundles_past ON bundles (team, consumed_at) WHERE state <> 'saved';
 
 CREATE TABLE loaded (                         -- what stands in an agent's context, as lines that can be expanded
   team       INTEGER NOT NULL,
@@ -264,11 +300,15 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('evidence', 'evidence_spare', '1000000 100000 500 1'),
   ('evidence', 'evidence_age', '1000000 100000 1'),
   ('evidence_kept', 'evidence_kept', '10000 1000 1'),
+  ('transcripts', 'transcripts', '100000 10000 1'),
+  ('transcripts', 'transcripts_open', '1000 100 1'),
+  ('transcripts', 'transcripts_closed', '100000 10000 1'),
   ('deliverables', 'deliverables', '100000 10000 2 1'),
+  ('deliverables', 'deliverables_time', '100000 10000 1'),
   ('deliverables', 'deliverables_task', '100000 10000 2'),
   ('deliverables', 'deliverables_change', '100000 10000 1'),
   ('deliverables', 'deliverables_file', '100000 10000 1'),
-  ('review_items', 'review_items_queue', '1000 100 50 20 1'),
+  ('review_items', 'review_items_queue', '1000 100 50 20 10 1 1'),
   ('review_items', 'review_items_subject', '100000 10000 1'),
   ('review_items', 'review_items_worker', '100000 10000 2 1'),
   ('decisions', 'decisions', '100000 10000 1'),
@@ -278,6 +318,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('decisions', 'decisions_time', '100000 10000 1'),
   ('debt', 'debt', '10000 1000 2 1'),
   ('rules', 'rules', '100 10 1'),
+  ('changes', 'changes_graded', '1000 100 1'),
+  ('landings', 'landings_change', '100000 10000 1 1'),
   ('hunks', 'hunks', '1000000 100000 20 5 1'),
   ('hunks', 'hunks_path', '1000000 100000 20'),
   ('symbols', 'symbols', '1000000 100000 20 5 2 1'),
@@ -286,6 +328,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('overlaps', 'overlaps_other', '10000 1000 5'),
   ('bundles', 'bundles', '10000 1000 1'),
   ('bundles', 'sqlite_autoindex_bundles_2', '10000 1000 1'),
+  ('bundles', 'bundles_summarizer', '1000 100 1'),
+  ('bundles', 'bundles_past', '1000 100 1'),
   ('bundles', 'bundles_file', '10000 1000 1'),
   ('bundles', 'bundles_sidecar', '10000 1000 1'),
   ('loaded', 'loaded', '10000 1000 20 5 1'),
