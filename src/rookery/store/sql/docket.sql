@@ -116,7 +116,7 @@ WHERE d.team = :team AND d.task = :task AND d.task <> '' AND d.state = 'open';
 -- name: test_runs_of
 -- The test runs that were recorded of a run of a worker, the newest first.
 SELECT n, id, ref, title, data, failed FROM evidence
-WHERE team = :team AND worker = :worker AND worker <> '' AND kind = 'test' AND run = :run AND n > :after
+WHERE team = :team AND worker = :worker AND worker <> '' AND kind = 'test' AND told = 0 AND run = :run
 ORDER BY n DESC LIMIT :limit;
 
 -- name: edited_after
