@@ -396,13 +396,18 @@ def test_a_rule_promotes_what_was_seen_to_pass_and_the_log_names_it(shop: Shop) 
     assert shop.stage.call("decisions.summary")["rules"] == {"small": 1}
 
 
-@pytest.mark.parametrize("why", ["no run was recorded", "the last one failed", "it was changed after it"])
+@pytest.mark.parametrize(
+    "why", ["no run was recorded", "the last one failed", "it was changed after it", "it told of it itself"]
+)
 def test_the_workers_word_matches_no_rule(shop: Shop, why: str) -> None:
     rule(shop)
     id = shop.worker()
     if why == "the last one failed":
         ran_tests(shop, id)
         ran_tests(shop, id, failed=True)
+    elif why == "it told of it itself":
+        forged = {"kind": "test", "ref": "claude:s1:forged", "title": "pytest -q", "data": {"passed": 3}}
+        shop.call(id, "evidence.take", found=[forged])
     elif why == "it was changed after it":
         ran_tests(shop, id)
         edited(shop, id)
@@ -560,3 +565,35 @@ def test_a_child_s_result_is_for_its_parent(shop: Shop) -> None:
     assert queue(shop) == []
     assert queue(shop, all=True) == ["w2/1"]
     assert [each["subject"] for each in shop.call(parent, "docket")["items"]] == ["w2/1"]
+
+
+# --- policies of extensions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("says", "queued"), [("promote", []), ("accept", ["w1/1"]), (None, ["w1/1"])])
+def test_a_rule_may_ask_a_policy_and_only_its_yes_decides(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, says: str | None, queued: list[str]
+) -> None:
+    from rookery import extensions
+
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(extensions, "policies", lambda _: {"ours": lambda facts: asked.append(facts) or says})
+    assert shop.stage.refused("rule.add", name="a", policy="theirs").code == "UNKNOWN_POLICY"
+    rule(shop, policy="ours")
+    id = shop.worker()
+    ran_tests(shop, id)
+    shop.done(id)
+    assert queue(shop) == queued
+    assert (asked[0]["paths"], asked[0]["risk"]) == (["header.py"], "low")
+
+
+def test_a_policy_that_is_gone_leaves_it_to_a_person(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rookery import extensions
+
+    with monkeypatch.context() as patched:
+        patched.setattr(extensions, "policies", lambda _: {"ours": lambda _: "promote"})
+        rule(shop, policy="ours")
+    id = shop.worker()
+    ran_tests(shop, id)
+    shop.done(id)
+    assert queue(shop) == ["w1/1"]

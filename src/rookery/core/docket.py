@@ -365,9 +365,18 @@ class Seen(NamedTuple):
     has_change: bool
 
 
+def facts(seen: Seen) -> dict[str, Any]:
+    """The same as plain values, for a policy that somebody else wrote."""
+    return {
+        "kind": seen.kind, "host": seen.host, "outcome": seen.outcome, "paths": list(seen.paths), "files": seen.files,
+        "lines": seen.lines, "checks": [each._asdict() for each in seen.checks], "risk": risk_name(seen.risk),
+        "hasChange": seen.has_change, "everyPath": seen.every_path,
+    }  # fmt: skip
+
+
 def check_rule(matches: Mapping[str, Any]) -> None:
     """A rule that would match everything is a mistake, and so is one that decides by nothing that was recorded."""
-    if not any(matches.get(name) for name in RULE_LISTS) and matches.get("checks") != GREEN:
+    if not any(matches.get(name) for name in (*RULE_LISTS, "policy")) and matches.get("checks") != GREEN:
         raise errors.BadInput(
             "That rule would decide about everything.", "Narrow it: --kind, --path, --host or --checks green.",
             code="BAD_RULE",

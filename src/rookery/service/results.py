@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from rookery.core import docket, names, tasks, text
+from rookery.core.crews import REVIEWS
 from rookery.core.docket import Action, Rank, Standing
 from rookery.core.overlap import Grade
 from rookery.store.port import Row
@@ -40,6 +41,14 @@ def shipped(tx: Tx, task: str) -> None:
         if not row["change"] or worker is None:
             deliverables.settle(tx, row, Standing.ACCEPTED)
         elif tx.one("item_of_subject", subject=docket.result_of(row["worker"], row["version"])) is None:
+            ask(tx, worker, row, look(tx, worker, row).risk)
+
+
+def unreviewed(tx: Tx, plan: str | None, task: str = "") -> None:
+    """A crew is over, or its reviewers of a task all ended without a verdict: then a person is asked."""
+    for row in tx.all("unasked_results", plan=plan) if plan else ():
+        worker = tx.one("worker", id=row["worker"])
+        if worker is not None and (not task or (row["task"] == task and row["reviews"] >= REVIEWS)):
             ask(tx, worker, row, look(tx, worker, row).risk)
 
 

@@ -34,14 +34,17 @@ def add(
         str, Arg("green: recorded test runs, at least one, all passed", choices=(docket.ANY, docket.GREEN))
     ] = docket.GREEN,
     risk: Annotated[str, Arg("at most this risk", choices=("low", "medium", "high"))] = "low",
+    policy: Annotated[str, Arg("and only if this policy of an extension says so, too", metavar="NAME")] = "",
 ) -> dict[str, Any]:
     """A rule of that name is replaced. What is not said does not narrow it, but checks and risk always do."""
     _refuse_worker(tx)
     matches = {
         "kinds": kinds or [], "hosts": hosts or [], "paths": paths or [], "files": max_files, "lines": max_lines,
-        "checks": checks, "risk": risk,
+        "checks": checks, "risk": risk, "policy": policy,
     }  # fmt: skip
     docket.check_rule(matches)
+    if policy:
+        _policy(tx, policy)
     known = tx.all("rules")
     named = _checked(name)
     if len(known) >= MOST and not any(row["name"] == named for row in known):
@@ -80,11 +83,33 @@ def _checked(name: str) -> str:
 
 def first(tx: Tx, seen: docket.Seen) -> str:
     """The name of the rule that decides; "" if a person has to."""
-    return next((row["name"] for row in tx.all("rules") if row["active"] and _fits(row, seen)), "")
+    return next((row["name"] for row in tx.all("rules") if row["active"] and _fits(tx, row, seen)), "")
 
 
-def _fits(row: Row, seen: docket.Seen) -> bool:
-    return docket.fits(json.loads(row["matches"]), seen)
+def _policy(tx: Tx, name: str) -> Any:
+    from rookery import extensions  # few teams have one
+
+    known = extensions.policies(tx.settings)
+    if name not in known:
+        raise errors.UnknownName(
+            f"No policy {text.quoted(name, 40)}.", f"There are: {', '.join(known) or 'none'} (docs/extensions.md).",
+            code="UNKNOWN_POLICY",
+        )  # fmt: skip
+    return known[name]
+
+
+def _agrees(tx: Tx, name: str, seen: docket.Seen) -> bool:
+    """A policy that is gone, or fails, has no opinion: then a person decides."""
+    try:
+        judged = _policy(tx, name)(docket.facts(seen))
+    except errors.UnknownName:
+        return False
+    return judged == (Action.PROMOTE if seen.has_change else Action.ACCEPT)
+
+
+def _fits(tx: Tx, row: Row, seen: docket.Seen) -> bool:
+    matches = json.loads(row["matches"])
+    return docket.fits(matches, seen) and (not matches.get("policy") or _agrees(tx, matches["policy"], seen))
 
 
 def _told(matches: dict[str, Any]) -> str:
@@ -95,6 +120,7 @@ def _told(matches: dict[str, Any]) -> str:
         parts += [f"{word} {', '.join(given)}"] if given else []
     parts += [f"at most {matches[name]} {name}" for name in docket.RULE_NUMBERS if matches.get(name) is not None]
     parts += ["checks green"] if matches.get("checks") == docket.GREEN else []
+    parts += [f"policy {matches['policy']}"] if matches.get("policy") else []
     return "; ".join([*parts, f"risk {matches['risk']} or less"])
 
 

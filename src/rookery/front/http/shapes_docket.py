@@ -247,6 +247,7 @@ class Matches(TypedDict):
     lines: int | None
     checks: str
     risk: str
+    policy: str
 
 
 class Rule(TypedDict):

@@ -18,6 +18,7 @@ CREATE TABLE evidence (                       -- artifacts made of what happened
   data       TEXT    NOT NULL DEFAULT '{}',   -- exit code, path, line, counts
   failed     INTEGER NOT NULL DEFAULT 0,      -- an error, or a command or test run that did not succeed
   pinned     INTEGER NOT NULL DEFAULT 0,
+  told       INTEGER NOT NULL DEFAULT 0,      -- by the agent itself: nobody who watches it has seen it
   held       INTEGER NOT NULL DEFAULT 0,      -- a decision, a result or a bundle names it, or it was shared: it stays
   created_at INTEGER NOT NULL,
   at         INTEGER NOT NULL
