@@ -155,3 +155,17 @@ def test_calls_that_nobody_answers_do_not_pile_up() -> None:
     extractor = Extractor("claude", "s")
     found = extractor.take(CALL._replace(id=f"c{n}") for n in range(extracting.WAITING + 5))
     assert [each.ref for each in found] == [f"claude:s:c{n}" for n in range(5)]
+
+
+def test_an_edit_that_no_answer_came_to_is_not_told() -> None:
+    extractor = Extractor("claude", "s1")
+    extractor.take([Event(activity.CALL, tool="Edit", id="c1", edits=(Edit("a.py", "x", "y"),))])
+    assert extractor.rest() == []
+
+
+def test_no_half_of_a_secret_is_left_where_a_line_is_cut() -> None:
+    secret = "ghp_" + "Zq7" * 12
+    for before in range(0, 2_100, 25):
+        (found,) = taken(CALL._replace(command=f"{'x' * before} {secret} {'y' * 3_000}"), DONE)
+        fitted, _ = evidence.fitted(found, 1_000)
+        assert "Zq7Zq7" not in fitted.title + fitted.data, before
