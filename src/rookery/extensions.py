@@ -144,7 +144,7 @@ def _careful(extension: Extension) -> Policy:
 # -- listeners -------------------------------------------------------------------------------------------------------
 
 _registered: dict[int, tuple[str, Listener]] = {}
-_changed: list[Callable[[], None]] = []  # of those who call them
+_changed: list[Callable[[], object]] = []  # of those who call them
 
 
 def listen(callback: Listener, name: str = "") -> Callable[[], None]:
@@ -175,7 +175,7 @@ def problems(settings: Settings | None = None) -> list[str]:
     return [f"{each.where}: {each.problem or 'it can not be called'}" for each in all if not callable(each.value)]
 
 
-def when_changed(told: Callable[[], None]) -> Callable[[], None]:
+def when_changed(told: Callable[[], object]) -> Callable[[], None]:
     """Hears of each `listen` and its undoing, from any thread; what is given back ends that."""
     _changed.append(told)
     return lambda: _changed.remove(told)

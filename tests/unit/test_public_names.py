@@ -45,6 +45,7 @@ VERBS = words("""
     delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave
     delivery.teams delivery.done delivery.failed
     delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
+    notify.teams notify.take notify.done notify.failed
     transcripts.teams transcripts.due transcripts.read wake dead dead.show dead.resend dead.drop
     spawn workers worker.show tell stop respawn delete
     worker.self progress ask answer questions question.show done fail
@@ -63,7 +64,7 @@ READS = words("""
     changes changes.show conflicts conflicts.bases land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
-    monitor.teams monitor.sessions monitor.news transcripts.teams transcripts.due dead dead.show
+    monitor.teams monitor.sessions monitor.news transcripts.teams transcripts.due notify.teams dead dead.show
     workers worker.show worker.self questions question.show
     crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees
     team.list team.show token.list budget notices feed events health stats
