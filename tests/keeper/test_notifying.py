@@ -50,7 +50,9 @@ def stage(tmp_path: Path) -> Generator[Stage]:
     made.close()
 
 
-def needs(stage: Stage, count: int = 1, title: str = "Which port?", asked_of: str = "user", state: str = "open") -> None:
+def needs(
+    stage: Stage, count: int = 1, title: str = "Which port?", asked_of: str = "user", state: str = "open"
+) -> None:
     """Rows of the docket, as verbs write them; a moment passes, as it does between two transactions."""
     path = stage.store.location
     ((agent, team),) = ledger.ask(path, "SELECT id, team FROM agents WHERE name = :name", name=asked_of)
@@ -288,7 +290,11 @@ def test_nothing_is_told_by_anyone_who_set_nothing_up(stage: Stage, tmp_path: Pa
 @pytest.mark.slow
 def test_a_daemon_tells(tmp_path: Path, desktop: Path) -> None:
     """A question to the person, by a verb; and a real daemon that was set up to tell of it."""
-    more = {"ROOK_NOTIFY_DESKTOP": "true", "ROOK_NOTIFY_GATHER_S": "0", "PATH": f"{desktop.parent / 'bin'}:{os.environ['PATH']}"}
+    more = {
+        "ROOK_NOTIFY_DESKTOP": "true",
+        "ROOK_NOTIFY_GATHER_S": "0",
+        "PATH": f"{desktop.parent / 'bin'}:{os.environ['PATH']}",
+    }
     with running(tmp_path, **more) as daemon:
         door = daemon.door
         assert door.post("/v1/call/join", name="ada").status == 200

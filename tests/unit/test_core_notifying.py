@@ -44,7 +44,9 @@ def test_quiet_hours_are_the_minutes_between_also_over_midnight(begins: int, end
     assert notifying.is_quiet(notifying.quiet_hours(written), minute) == (minute in walked)
 
 
-@pytest.mark.parametrize("written", ["22-7", "22:00", "22:00-", "24:00-07:00", "22:60-07:00", "a:b-c:d", "7:00-7:00", "٢:00-3:00"])
+@pytest.mark.parametrize(
+    "written", ["22-7", "22:00", "22:00-", "24:00-07:00", "22:60-07:00", "a:b-c:d", "7:00-7:00", "٢:00-3:00"]
+)
 def test_what_are_no_hours_is_refused(written: str) -> None:
     with pytest.raises(errors.BadInput):
         notifying.quiet_hours(written)

@@ -1,4 +1,4 @@
-"""What installed distributions add: a real one, built and installed; broken ones, written as they would be installed."""
+"""What installed distributions add: a real one, built and installed; broken ones, as they would be installed."""
 
 import json
 import subprocess
