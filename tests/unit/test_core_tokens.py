@@ -114,7 +114,7 @@ CLOSED = """
     monitor.teams monitor.sessions monitor.news monitor.report transcripts.teams transcripts.due transcripts.read
     crew.teams crew.due crew.step crew.give
     worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
-    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.reclaim
+    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.away worker.reclaim
     team.new team.set token.new token.list token.revoke
 """  # verbs that no token of an agent opens
 

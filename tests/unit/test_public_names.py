@@ -51,7 +51,7 @@ VERBS = words("""
     worker.self progress ask answer questions question.show done fail
     crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
     worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
-    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.reclaim
+    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.away worker.reclaim
     team.list team.show team.new team.set
     token.new token.list token.revoke budget budget.set usage_report notices
     feed events health stats sweep due settle chase export_mail import_mail

@@ -8,7 +8,8 @@ left behind of a worker whose row is gone.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from time import monotonic
 
 from rookery.core import errors, landing
@@ -22,10 +23,13 @@ log = logging.getLogger("rookery.tidying")
 
 
 class Tidier:
-    def __init__(self, verbs: Verbs, home: str, serves: Callable[[str], bool], *, every_s: float = EVERY_S) -> None:
+    def __init__(
+        self, verbs: Verbs, home: str, serves: Callable[[str], bool], *, owner: str, every_s: float = EVERY_S
+    ) -> None:
         self._verbs = verbs
         self._home = home
         self._serves = serves
+        self._owner = owner
         self._every_s = every_s
         self._kept: dict[tuple[str, str], float] = {}
         self._one = asyncio.Lock()  # nobody takes away what another takes away
@@ -65,7 +69,9 @@ class Tidier:
             await self._verbs.call(team, "worker.evict", {})
         for each in found["forget"]:
             if self._may_look(team, each["id"]):
-                await self._put_away(team, each["id"], each["root"])
+                async with self._held(team, each["id"], forget=True) as held:
+                    if held:
+                        await self._put_away(team, each["id"], each["root"])
         await self._reclaim(team)
 
     def _may_look(self, team: str, id: str) -> bool:
@@ -76,14 +82,31 @@ class Tidier:
         ids = await asyncio.to_thread(starting.with_worktree, self._home, team)
         due = (await self._verbs.call(team, "worker.trees", {"ids": ids}))["ids"] if ids else []
         for id in due:
-            told = await self._verbs.call(team, "worker.reclaim", {"id": id}) if self._may_look(team, id) else None
-            if told is None or not told["root"]:
-                continue
-            held = await asyncio.to_thread(starting.reclaim, self._home, team, told)
+            if self._may_look(team, id):
+                async with self._held(team, id) as held:
+                    if held:
+                        await self._take_away(team, id)
+
+    @asynccontextmanager
+    async def _held(self, team: str, id: str, *, forget: bool = False) -> AsyncIterator[bool]:
+        """Nothing is begun for it meanwhile; whether it is still to be put away."""
+        asked = {"id": id, "owner": self._owner}
+        held = (await self._verbs.call(team, "worker.away", {**asked, "forget": forget}))["held"]
+        try:
+            yield held
+        finally:
             if held:
-                await self._stays(team, id, held)
-            else:
-                log.info("worktree of %s of %s is reclaimed", id, team)
+                await self._verbs.call(team, "worker.away", {**asked, "over": True})
+
+    async def _take_away(self, team: str, id: str) -> None:
+        told = await self._verbs.call(team, "worker.reclaim", {"id": id})
+        if not told["root"]:
+            return
+        left = await asyncio.to_thread(starting.reclaim, self._home, team, told)
+        if left:
+            await self._stays(team, id, left)
+        else:
+            log.info("worktree of %s of %s is reclaimed", id, team)
 
     async def _stays(self, team: str, id: str, held: str) -> None:
         self._kept[team, id] = monotonic() + AGAIN_S

@@ -28,6 +28,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     endpoints.py the ways to an agent            waiters.py  processes beside idle programs
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     records.py  what is kept of a worker's run   transcripts.py records of sessions, and how far they were read
+    bundles.py  evidence saved for others        loading.py  what of it stands in an agent's context
     changes.py  what workers made                landing.py  the line of what lands; lander.py: for its keeper
     monitor.py  sessions that are not well         rerouting.py mail of one that is gone, to another of its role
     escalation.py, raising.py (its record), feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)

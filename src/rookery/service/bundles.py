@@ -112,7 +112,8 @@ def entry(row: Row | Mapping[str, Any]) -> dict[str, Any]:
     return {
         "ref": row["ref"], "id": row["shared"] or row["id"], "kind": row["kind"],
         "title": text.one_line(row["title"], 200), "by": row["agent_name"], "worker": row["worker"],
-        "task": row["task"], "at": times.iso(row["at"]), "failed": bool(row["failed"]), "path": text.one_line(path, 300) if isinstance(path, str) else "",
+        "task": row["task"], "at": times.iso(row["at"]), "failed": bool(row["failed"]),
+        "path": text.one_line(path, 300) if isinstance(path, str) else "",
         "result": bundles.result_of(data), "excerpt": bundles.excerpt(row["body"]),
     }  # fmt: skip
 

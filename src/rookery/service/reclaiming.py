@@ -3,6 +3,9 @@
 A worktree is needed while its task may still come back to it: to be judged, to land, or to be done again. Once the task
 has landed, whoever did it, the worktrees of all who worked on it may go; what is in one and nowhere else is kept under
 a name of the repository first, until its worker is forgotten.
+
+Whoever takes files of a worker away holds it while they do (`hold`). It can be asked for anew meanwhile, and then it is
+in line; it begins once its keeper is done or is gone, so a worktree that is taken away is never the new one.
 """
 
 from collections.abc import Sequence
@@ -10,14 +13,16 @@ from typing import Annotated, Any
 
 from rookery.core import landing, names, tasks
 from rookery.core.landing import State as Land
-from rookery.core.workers import State
+from rookery.core.workers import KEEPER, State
 from rookery.store.port import Row
 
+from . import supervising
 from .landing import terms_of
 from .tx import Tx
 from .verbs import Arg
 
 LOOK = 1_000
+AWAY_MS = 3_600_000  # more than git could take over it; a keeper that is gone holds nothing
 OVER = (tasks.Status.COMPLETED, tasks.Status.CANCELED)
 
 
@@ -40,8 +45,31 @@ def _is_done_with(tx: Tx, row: Row, landings: Sequence[Row]) -> bool:
     task = tx.one("task_hold", id=row["task"]) if row["task"] else None
     if task is not None and (task["status"] not in OVER or task["review"] == tasks.REVIEW_PENDING):
         return False
+    if tx.one("discarded_last", worker=row["id"]) is not None:
+        return True
     # Where nothing lands by itself, what was made lies in the worktree until somebody looked at it.
     return Land.LANDED in states or bool(row["crew"] and terms_of(tx, row["crew"]).get("land"))
+
+
+def hold(
+    tx: Tx,
+    id: Annotated[str, Arg("the worker")],
+    *,
+    owner: Annotated[str, Arg("who takes its files away")],
+    forget: Annotated[bool, Arg("all of them: only if it may be forgotten")] = False,
+    over: Annotated[bool, Arg("that is done")] = False,
+) -> dict[str, Any]:
+    """Nothing is begun for this worker while its files are taken away. Not held: they are needed after all."""
+    row = tx.one("worker", id=id)
+    if row is None:
+        return {"id": id, "held": not over}  # its number is given to nobody else
+    if over:
+        if tx.run("let_begin", id=id, owner=owner):
+            tx.ring(KEEPER)
+        return {"id": id, "held": False}
+    if supervising.is_held(tx, row, owner) or (forget and not supervising.may_forget(tx, row)):
+        return {"id": id, "held": False}
+    return {"id": id, "held": bool(tx.run("hold_files", id=id, owner=owner, until=tx.now + AWAY_MS))}
 
 
 def reclaim(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:

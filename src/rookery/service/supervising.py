@@ -11,11 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, mesh, names, secrets, tasks, text, times, workers
+from rookery.core import docket, errors, mesh, names, secrets, tasks, text, times, workers
 from rookery.core.workers import Ending, State, Wish
 from rookery.store.port import Row
 
-from . import budget, endpoints, held, holding, leases, limits, questions
+from . import budget, decisions, endpoints, held, holding, items, leases, limits, questions
 from . import mesh as meshing
 from . import tokens as minting
 from .tx import Tx
@@ -47,7 +47,7 @@ def due(tx: Tx) -> dict[str, Any]:
     """All workers of this machine that are not over: those that may begin now, and those to look at."""
     rows = tx.all("workers_here", machine=tx.world.host, limit=LOOK)
     waiting = [row for row in rows if row["state"] == State.QUEUED]
-    ready = [row for row in waiting if row["not_before"] <= tx.now]
+    ready = [row for row in waiting if row["not_before"] <= tx.now and not is_held(tx, row)]
     later = [row["not_before"] - tx.now for row in waiting if row["not_before"] > tx.now]
     return {
         "begin": _that_fit(tx, ready),
@@ -98,6 +98,11 @@ def _is_gone(tx: Tx, owner: str) -> bool:
     return machine == tx.world.host and pid.isdecimal() and tx.world.prober.state(int(pid), started) == "dead"
 
 
+def is_held(tx: Tx, row: Row, owner: str = "") -> bool:
+    """Does another process have it in hand, one that is there?"""
+    return row["owned_to"] > tx.now and row["owner"] != owner and not _is_gone(tx, row["owner"])
+
+
 # -- starting --------------------------------------------------------------------------------------------------------
 
 
@@ -107,7 +112,7 @@ def begin(
     """A run is written down before anything is started; everything that is needed to start it. None if it is not its
     turn any more."""
     row = find(tx, id)
-    if row["state"] != State.QUEUED or row["not_before"] > tx.now or id not in _that_fit(tx, [row]):
+    if row["state"] != State.QUEUED or row["not_before"] > tx.now or is_held(tx, row) or id not in _that_fit(tx, [row]):
         return {"worker": None}
     as_system(tx)
     order = _order(tx, row)
@@ -350,6 +355,7 @@ def ended(
 
 def _close(tx: Tx, row: Row, found: Row) -> None:
     tx.run("revoke_token", id=found["token"])
+    items.close(tx, f"agent:{row['agent']}")  # how its session is asks nothing any more
     agent = tx.find_agent(row["name"])
     if agent is None or not found["session"]:
         return
@@ -378,6 +384,19 @@ def _over(tx: Tx, row: Row, how: str, tail: str) -> None:
     shown = "\n\nIts last lines:\n" + "\n".join(f"| {line}" for line in lines) if lines else ""
     words = f"{row['title']}\n`rook respawn {row['id']}` starts it anew.{shown}"
     held.tell(tx, [asker_of(tx, row)], told, words, tags=("worker",))
+    _ask(tx, row, told, lines)
+
+
+def _ask(tx: Tx, row: Row, told: str, lines: Sequence[str]) -> None:
+    """What was stopped on purpose asks nothing; a crew has another do the task, and asks when it is at its end."""
+    if row["crew"] or row["wish"] in (Wish.STOP, Wish.KILL):
+        return
+    free = f"{row['task']} is anyone's again; " if row["task"] else ""
+    items.ask(tx, items.Asked(
+        "failure", row["task"] or row["id"], told, questions.decider(tx, row)["id"],
+        f"{free}{row['id']} is forgotten after a while", detail="\n".join(lines),
+        subject=docket.run_of(row["id"], row["runs"]), worker=row["id"],
+    ))  # fmt: skip
 
 
 # -- when its keeper goes down, and long after -----------------------------------------------------------------------
@@ -394,14 +413,19 @@ def down(tx: Tx, *, reason: Annotated[str, Arg("why")] = "the daemon goes down")
 
 def left(tx: Tx, ids: Annotated[list[str], Arg("workers that have a folder here")]) -> dict[str, Any]:
     """What may be put away: whether any is to leave the list, and the folders that nobody needs any more."""
-    pruned = tx.now - tx.settings.ms("worker.prune_s")
     gone: list[dict[str, str]] = []
     for id in ids[:LOOK]:
         row = tx.one("worker", id=id)
-        over = row is not None and row["state"] == State.ENDED and row["machine"] == tx.world.host
-        if row is None or (over and (row["wish"] == Wish.DELETE or row["ended_at"] <= pruned)):
+        if row is None or may_forget(tx, row):
             gone.append({"id": id, "root": row["root"] if row else "", "tree": row["tree"] if row else ""})
     return {"evict": _is_any_old(tx), "forget": gone}
+
+
+def may_forget(tx: Tx, row: Row) -> bool:
+    """Somebody wants that, or it is over for long enough."""
+    if row["state"] != State.ENDED or row["machine"] != tx.world.host:
+        return False
+    return row["wish"] == Wish.DELETE or row["ended_at"] <= tx.now - tx.settings.ms("worker.prune_s")
 
 
 def _is_any_old(tx: Tx) -> bool:
@@ -416,6 +440,7 @@ def evict(tx: Tx) -> dict[str, Any]:
     rows = tx.all("workers_to_evict", machine=tx.world.host, since=since, limit=LOOK)
     for row in rows:
         tx.run("evict_worker", id=row["id"])
+        decisions.owe(tx, row)
         tx.event("worker.evicted", names.SYSTEM, target=row["name"], ref=row["id"], unreviewed=_is_unreviewed(row))
     return {"evicted": [row["id"] for row in rows]}
 
@@ -429,7 +454,9 @@ def forget(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
     as_system(tx)
     row = tx.one("worker", id=id)
     if row is None or not tx.run("delete_worker", id=id):
+        tx.run("forget_tree", id=id)  # it was asked for anew meanwhile: it begins without what it had
         return {"id": id, "forgotten": row is None}
+    decisions.forgotten(tx, row)
     tx.event("worker.pruned", names.SYSTEM, target=row["name"], ref=id, unreviewed=_is_unreviewed(row))
     return {"id": id, "forgotten": True}
 

@@ -163,6 +163,20 @@ TABLE: tuple[Verb, ...] = (
     Verb("kind.show", "kinds.show", "All of a kind: what binds its workers, and what they are told", writes=False),
     Verb("kind.add", "kinds.add", "Register a kind for this team", who="leader"),
     Verb("kind.drop", "kinds.drop", "Take a registered kind back", who="leader"),
+    # the docket
+    Verb("docket", "docket.queue", "What needs you, in order, and what happens if you do nothing", writes=False),
+    Verb("card", "docket.card", "All that is needed to decide about one item", writes=False),
+    Verb("docket.pin", "docket.pin", "Put an item before all others", who="leader"),
+    Verb("verdict", "verdicts.verdict", "Decide about exactly what you looked at"),
+    Verb("deliverables", "deliverables.listed", "Results of workers, each a version that never changes", writes=False),
+    Verb("decisions", "decisions.listed", "What was decided, by whom and on what, newest first", writes=False),
+    Verb("decisions.summary", "decisions.summary", "Decisions over a window: how many, by whom, how quickly",
+         writes=False),
+    Verb("debt", "decisions.debt", "Results that were put away before anybody judged them", writes=False),
+    Verb("rule.add", "rules.add", "Let results that match be promoted without a person", who="leader",
+         by_token=False),
+    Verb("rule.list", "rules.listed", "What is decided without a person", writes=False),
+    Verb("rule.remove", "rules.remove", "Have a person decide again", who="leader", by_token=False),
     # what workers made, and how it gets onto the branch
     Verb("changes", "changes.listed", "Change sets of workers, newest first", writes=False),
     Verb("changes.show", "changes.show", "A change set: its commits, files and checks", writes=False),
@@ -289,6 +303,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("worker.keep", "supervising.keep", "The worktree of an old worker stays, and why", by_token=False),
     Verb("worker.trees", "reclaiming.done_with", "Worktrees of old workers that nobody needs", writes=False,
          by_token=False),
+    Verb("worker.away", "reclaiming.hold", "Hold a worker while its files are taken away", by_token=False),
     Verb("worker.reclaim", "reclaiming.reclaim", "The worktree of an old worker goes", by_token=False),
     # teams
     Verb("team.list", "teams.listed", "Every team of this store", writes=False),

@@ -122,7 +122,9 @@ def supervisor(daemon: Daemon) -> Supervisor:
 def tidier(daemon: Daemon) -> Tidier:
     serves = daemon.team.__eq__ if daemon.only_team else lambda _team: True
     verbs = Acting(daemon, "worker.teams")
-    return Tidier(verbs, daemon.house.places.home, serves, every_s=daemon.house.settings["worker.tidy_s"])
+    house = daemon.house
+    every_s = house.settings["worker.tidy_s"]
+    return Tidier(verbs, house.places.home, serves, owner=_owner(house.host), every_s=every_s)
 
 
 class Everywhere(Verbs):

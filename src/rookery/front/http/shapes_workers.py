@@ -226,6 +226,11 @@ class WorkerKept(TypedDict):
     kept: bool
 
 
+class WorkerHeld(TypedDict):
+    id: str
+    held: bool
+
+
 class WorkersReclaimable(TypedDict):
     ids: Words
 
@@ -246,4 +251,5 @@ RESULTS: Mapping[str, Any] = {
     "worker.used": OfRun, "worker.stopping": WorkerStopping, "worker.ended": WorkerEnded, "worker.down": WorkersDown,
     "worker.left": WorkersLeft, "worker.evict": WorkersEvicted, "worker.forget": WorkerForgotten,
     "worker.keep": WorkerKept, "worker.trees": WorkersReclaimable, "worker.reclaim": WorkerReclaimed,
+    "worker.away": WorkerHeld,
 }  # fmt: skip

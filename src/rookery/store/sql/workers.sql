@@ -139,7 +139,7 @@ WHERE team = :team AND id = :id AND ended_at IS NULL;
 -- name: worker_ended
 -- Fence: the run that was begun last is over.
 UPDATE workers SET state = :state, crashes = :crashes, not_before = :not_before, wish = '', wish_why = '', wish_at = 0,
-  ended_at = :ended_at, warned = ''
+  ended_at = :ended_at, warned = '', owned_to = 0
 WHERE team = :team AND id = :id AND run = :run AND state IN ('starting', 'running', 'stopping');
 
 -- name: drop_queued
@@ -194,6 +194,19 @@ WHERE team = :team AND id = :id AND state = 'ended' AND coalesce(json_extract(ex
 -- name: reclaim_tree
 -- Its worktree goes: whoever starts it anew makes another, where the branch is then.
 UPDATE workers SET tree = '', base = '' WHERE team = :team AND id = :id AND state = 'ended' AND tree <> '';
+
+-- name: hold_files
+-- Its files are taken away by this process: nothing is begun for it meanwhile.
+UPDATE workers SET owner = :owner, owned_to = :until WHERE team = :team AND id = :id AND state = 'ended';
+
+-- name: let_begin
+-- They are.
+UPDATE workers SET owned_to = 0
+WHERE team = :team AND id = :id AND owner = :owner AND owned_to > 0 AND state IN ('ended', 'queued');
+
+-- name: forget_tree
+-- All it had is gone, and it waits to be begun.
+UPDATE workers SET tree = '', base = '' WHERE team = :team AND id = :id AND state = 'queued' AND tree <> '';
 
 -- name: delete_worker
 -- Fence: only one that is over.
