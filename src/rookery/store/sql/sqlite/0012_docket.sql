@@ -61,8 +61,7 @@ CREATE TABLE transcripts (                    -- what agent programs write down 
   at      INTEGER NOT NULL,
   PRIMARY KEY (team, path)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX transcripts_open ON transcripts (team, session) WHERE closed = 0;
-CREATE INDEX transcripts_closed ON transcripts (team, at) WHERE closed = 1;
+CREATE INDEX transcripts_closed ON transcripts (team, closed, at);
 
 CREATE TABLE deliverables (                   -- a worker's result: a version is never written again
   team       INTEGER NOT NULL,
@@ -301,8 +300,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('evidence', 'evidence_age', '1000000 100000 1'),
   ('evidence_kept', 'evidence_kept', '10000 1000 1'),
   ('transcripts', 'transcripts', '100000 10000 1'),
-  ('transcripts', 'transcripts_open', '1000 100 1'),
-  ('transcripts', 'transcripts_closed', '100000 10000 1'),
+  ('transcripts', 'transcripts_closed', '100000 10000 500 1'),
   ('deliverables', 'deliverables', '100000 10000 2 1'),
   ('deliverables', 'deliverables_time', '100000 10000 1'),
   ('deliverables', 'deliverables_task', '100000 10000 2'),
