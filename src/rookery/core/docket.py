@@ -345,7 +345,7 @@ def risk_of(size: Size, checks: Sequence[Check], contested: int, outcome: str) -
 
 # -- rules -----------------------------------------------------------------------------------------------------------
 
-RULE_LISTS = ("kinds", "paths", "hosts")
+RULE_LISTS = ("kinds", "paths", "hosts", "policies")
 RULE_NUMBERS = ("files", "lines")
 GREEN, ANY = "green", "any"
 
@@ -363,6 +363,13 @@ class Seen(NamedTuple):
     checks: Sequence[Check]
     risk: Risk
     has_change: bool
+
+
+def facts(seen: Seen) -> dict[str, Any]:
+    """The same as plain values, for policies of others."""
+    risk = next(word for word, each in RISKS.items() if each == seen.risk)
+    checks = [each._asdict() for each in seen.checks]
+    return {**seen._asdict(), "paths": [*seen.paths], "checks": checks, "risk": risk}
 
 
 def check_rule(matches: Mapping[str, Any]) -> None:
