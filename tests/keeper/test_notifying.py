@@ -82,6 +82,13 @@ def notifier(stage: Stage, hand: Hand, way: str = "webhook", owner: str = "here:
     return Notifier(Verbs(stage), stage.team, {way: hand}, owner=owner, poll_s=0.01, **more)
 
 
+def given(hand: Hand) -> str:
+    async def hands_over() -> str:
+        return await hand(Digest("t", []))
+
+    return asyncio.run(hands_over())
+
+
 def look(*notifiers: Notifier) -> int:
     async def all() -> int:
         return sum(await asyncio.gather(*(each.look() for each in notifiers)))
@@ -262,14 +269,14 @@ def test_a_desktop_that_is_not_there_is_said_and_tried_again(stage: Stage, tmp_p
     environ = {"PATH": str(tmp_path)}
     settings = {"delivery.command_s": 10.0, "notify.desktop": True, "notify.terminal": "", "notify.webhook": ""}
     hand = notifying.hands(settings, environ=environ, cwd=str(tmp_path), secret=lambda: SECRET)["desktop"]
-    assert "notify-send" in asyncio.run(hand(Digest("t", [])))
+    assert "notify-send" in given(hand)
 
 
 def test_a_bell_rings_in_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     try:
         hand = ways(tmp_path, terminal=os.ttyname(theirs))["bell"]
-        assert asyncio.run(hand(Digest("t", []))) == ""
+        assert given(hand) == ""
         assert os.read(ours, 10) == b"\a"
     finally:
         os.close(ours)

@@ -59,7 +59,8 @@ READS = words("""
     decisions.summary debt rule.list changes changes.show conflicts conflicts.bases land.list land.teams land.due
     reservations can-write slot.list hold.look turn.whose turn.offer turn.others turn.idle turn.heard delivery.due
     delivery.phase delivery.offer delivery.letter delivery.teams monitor.teams monitor.sessions monitor.news
-    transcripts.teams transcripts.due notify.teams dead dead.show workers worker.show worker.self questions question.show
+    transcripts.teams transcripts.due notify.teams dead dead.show workers worker.show worker.self
+    questions question.show
     crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees team.list team.show
     token.list budget notices feed events health stats due export_mail
 """)
