@@ -278,6 +278,38 @@ CREATE TRIGGER bundles_hold_more AFTER UPDATE OF items ON bundles WHEN new.items
   UPDATE evidence SET held = 1 WHERE team = new.team AND id IN (SELECT value FROM json_each(new.items));
 END;
 
+-- Tasks and decisions are found by their words, too. Their numbers are their team's, so a row of the index has both.
+CREATE VIRTUAL TABLE tasks_fts USING fts5 (
+  scope, title, body, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER tasks_indexed AFTER INSERT ON tasks BEGIN
+  INSERT INTO tasks_fts (rowid, scope, title, body)
+  VALUES (new.team << 32 | new.n, 't' || new.team, new.title, new.description || ' ' || new.why || ' ' || new.result);
+END;
+CREATE TRIGGER tasks_reindexed AFTER UPDATE OF title, description, why, result ON tasks
+WHEN (old.title, old.description, old.why, old.result) <> (new.title, new.description, new.why, new.result) BEGIN
+  DELETE FROM tasks_fts WHERE rowid = old.team << 32 | old.n;
+  INSERT INTO tasks_fts (rowid, scope, title, body)
+  VALUES (new.team << 32 | new.n, 't' || new.team, new.title, new.description || ' ' || new.why || ' ' || new.result);
+END;
+CREATE TRIGGER tasks_unindexed AFTER DELETE ON tasks BEGIN
+  DELETE FROM tasks_fts WHERE rowid = old.team << 32 | old.n;
+END;
+INSERT INTO tasks_fts (rowid, scope, title, body)
+SELECT team << 32 | n, 't' || team, title, description || ' ' || why || ' ' || result FROM tasks;
+
+CREATE VIRTUAL TABLE decisions_fts USING fts5 (
+  scope, title, body, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER decisions_indexed AFTER INSERT ON decisions BEGIN
+  INSERT INTO decisions_fts (rowid, scope, title, body)
+  VALUES (new.team << 32 | new.n, 't' || new.team, new.verb || ' ' || new.subject || ' ' || new.choice,
+    new.said || ' ' || new.rule || ' ' || new.task || ' ' || new.worker);
+END;
+CREATE TRIGGER decisions_unindexed AFTER DELETE ON decisions BEGIN
+  DELETE FROM decisions_fts WHERE rowid = old.team << 32 | old.n;
+END;
+
 -- What was shared before is evidence as well.
 INSERT INTO evidence (team, id, ref, kind, agent, task, title, bytes, digest, data, held, created_at, at)
 SELECT team, 'o' || row_number() OVER (PARTITION BY team ORDER BY n), id, 'output', agent, task, kind || ' ' || name,
