@@ -18,7 +18,8 @@ WHOLE_TEAM = {
     "hosts_heard", "reachable", "store_teams", "store_teams_with", "sweep_attempts",
     "debt_counted", "debts", "decisions_counted", "deliverables", "docket_counted", "docket_open", "open_transcripts", "count_types",
     "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "silent_sessions",
-    "retrying", "spec_claims", "store_teams_watched", "stuck_candidates", "vitals_shown", "watched",
+    "retrying", "spec_claims", "store_teams_untold", "store_teams_watched", "stuck_candidates", "vitals_shown",
+    "watched",
     "team_agents", "thread_people", "tokens_of_team", "workers_all", "workers_listed",
 }  # fmt: skip
 LARGE = {

@@ -1,4 +1,4 @@
-"""What installed distributions add: a real one, built and installed; broken ones, written as they would be installed."""
+"""What installed distributions add: a real one, built and installed; broken ones, as they would be installed."""
 
 import json
 import subprocess
@@ -12,6 +12,8 @@ from rookery import app, config, extensions
 from rookery.core import errors
 from rookery.front.cli import own_hosts
 from tests.support.procs import ROOT, environment
+from tests.support.reporting import Shop
+from tests.support.stage import Build
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rookery-example"
 
@@ -203,3 +205,54 @@ def test_registering_can_be_undone_and_undone_twice_does_nothing() -> None:
     other()
     with pytest.raises(TypeError):
         extensions.listen("no function")  # type: ignore[arg-type]
+
+
+# --- rules that name a policy -----------------------------------------------------------------------------------------
+
+SMALL = """
+import threading
+def yes(facts): return "promote" if facts["paths"] == ["header.py"] and facts["risk"] == "low" else None
+def other(facts): return "reject"
+def hangs(facts): threading.Event().wait()
+"""
+
+
+@pytest.fixture
+def shop(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    points = "".join(f"{name} = small_pols:{name}\n" for name in ("yes", "other", "hangs"))
+    installed(tmp_path / "site", monkeypatch, "small-pols", SMALL, policies=points)
+    monkeypatch.setattr(extensions, "POLICY_S", 0.2)
+    return Shop(build(), tmp_path)
+
+
+def promoted(shop: Shop) -> int:
+    """A result with a test run that was seen to pass; how many land."""
+    id = shop.worker()
+    found = {"kind": "test", "ref": f"claude:{id}:1", "title": "pytest: 3 passed", "body": "3 passed",
+             "data": {"command": "pytest -q", "passed": 3}}  # fmt: skip
+    shop.stage.call("evidence.take", "system", worker=id, run=shop.runs[id], found=[found])
+    shop.done(id)
+    return len(shop.stage.call("land.list")["landings"])
+
+
+def test_a_rule_decides_what_its_policy_agrees_to(shop: Shop) -> None:
+    made = shop.stage.call("rule.add", name="small", policies=["yes"])
+    assert made["told"] == "policy yes; checks green; risk low or less"
+    assert promoted(shop) == 1
+
+
+@pytest.mark.parametrize("policy", ["other", "hangs"])
+def test_a_policy_that_says_something_else_or_nothing_leaves_it_to_a_person(shop: Shop, policy: str) -> None:
+    shop.stage.call("rule.add", name="small", policies=[policy])
+    assert (promoted(shop), promoted(shop)) == (0, 0)
+    assert len(shop.stage.call("docket")["items"]) == 2
+
+
+def test_one_that_is_not_installed_is_refused_and_one_that_is_gone_agrees_to_nothing(shop: Shop) -> None:
+    refusal = shop.stage.refused("rule.add", name="small", policies=["nobodys"])
+    assert (refusal.code, refusal.hint) == ("UNKNOWN_POLICY", "There are: hangs, other, yes.")
+    assert shop.stage.call("rule.list")["rules"] == []
+    shop.stage.call("rule.add", name="small", policies=["yes"])
+    sys.path[:] = [each for each in sys.path if not each.endswith("/site")]
+    extensions.forget()
+    assert promoted(shop) == 0

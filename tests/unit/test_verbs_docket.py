@@ -578,8 +578,8 @@ def test_a_rule_may_ask_a_policy_and_only_its_yes_decides(
 
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(extensions, "policies", lambda _: {"ours": lambda facts: asked.append(facts) or says})
-    assert shop.stage.refused("rule.add", name="a", policy="theirs").code == "UNKNOWN_POLICY"
-    rule(shop, policy="ours")
+    assert shop.stage.refused("rule.add", name="a", policies=["theirs"]).code == "UNKNOWN_POLICY"
+    rule(shop, policies=["ours"])
     id = shop.worker()
     ran_tests(shop, id)
     shop.done(id)
@@ -592,7 +592,7 @@ def test_a_policy_that_is_gone_leaves_it_to_a_person(shop: Shop, monkeypatch: py
 
     with monkeypatch.context() as patched:
         patched.setattr(extensions, "policies", lambda _: {"ours": lambda _: "promote"})
-        rule(shop, policy="ours")
+        rule(shop, policies=["ours"])
     id = shop.worker()
     ran_tests(shop, id)
     shop.done(id)

@@ -345,7 +345,7 @@ def risk_of(size: Size, checks: Sequence[Check], contested: int, outcome: str) -
 
 # -- rules -----------------------------------------------------------------------------------------------------------
 
-RULE_LISTS = ("kinds", "paths", "hosts")
+RULE_LISTS = ("kinds", "paths", "hosts", "policies")
 RULE_NUMBERS = ("files", "lines")
 GREEN, ANY = "green", "any"
 
@@ -366,17 +366,15 @@ class Seen(NamedTuple):
 
 
 def facts(seen: Seen) -> dict[str, Any]:
-    """The same as plain values, for a policy that somebody else wrote."""
-    return {
-        "kind": seen.kind, "host": seen.host, "outcome": seen.outcome, "paths": list(seen.paths), "files": seen.files,
-        "lines": seen.lines, "checks": [each._asdict() for each in seen.checks], "risk": risk_name(seen.risk),
-        "hasChange": seen.has_change, "everyPath": seen.every_path,
-    }  # fmt: skip
+    """The same as plain values, for policies of others."""
+    risk = next(word for word, each in RISKS.items() if each == seen.risk)
+    checks = [each._asdict() for each in seen.checks]
+    return {**seen._asdict(), "paths": [*seen.paths], "checks": checks, "risk": risk}
 
 
 def check_rule(matches: Mapping[str, Any]) -> None:
     """A rule that would match everything is a mistake, and so is one that decides by nothing that was recorded."""
-    if not any(matches.get(name) for name in (*RULE_LISTS, "policy")) and matches.get("checks") != GREEN:
+    if not any(matches.get(name) for name in RULE_LISTS) and matches.get("checks") != GREEN:
         raise errors.BadInput(
             "That rule would decide about everything.", "Narrow it: --kind, --path, --host or --checks green.",
             code="BAD_RULE",

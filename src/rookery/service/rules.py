@@ -30,21 +30,22 @@ def add(
     paths: Annotated[list[str] | None, Arg("only if all it changed is in here (repeatable)", flag="--path")] = None,
     max_files: Annotated[int | None, Arg("at most so many files", metavar="N")] = None,
     max_lines: Annotated[int | None, Arg("at most so many lines added and removed", metavar="N")] = None,
+    policies: Annotated[
+        list[str] | None, Arg("only if this policy of an extension says so, too (repeatable)", flag="--policy")
+    ] = None,
     checks: Annotated[
         str, Arg("green: recorded test runs, at least one, all passed", choices=(docket.ANY, docket.GREEN))
     ] = docket.GREEN,
     risk: Annotated[str, Arg("at most this risk", choices=("low", "medium", "high"))] = "low",
-    policy: Annotated[str, Arg("and only if this policy of an extension says so, too", metavar="NAME")] = "",
 ) -> dict[str, Any]:
     """A rule of that name is replaced. What is not said does not narrow it, but checks and risk always do."""
     _refuse_worker(tx)
     matches = {
         "kinds": kinds or [], "hosts": hosts or [], "paths": paths or [], "files": max_files, "lines": max_lines,
-        "checks": checks, "risk": risk, "policy": policy,
+        "policies": policies or [], "checks": checks, "risk": risk,
     }  # fmt: skip
     docket.check_rule(matches)
-    if policy:
-        _policy(tx, policy)
+    _check_policies(tx, policies or [])
     known = tx.all("rules")
     named = _checked(name)
     if len(known) >= MOST and not any(row["name"] == named for row in known):
@@ -86,41 +87,41 @@ def first(tx: Tx, seen: docket.Seen) -> str:
     return next((row["name"] for row in tx.all("rules") if row["active"] and _fits(tx, row, seen)), "")
 
 
-def _policy(tx: Tx, name: str) -> Any:
-    from rookery import extensions  # few teams have one
-
-    known = extensions.policies(tx.settings)
-    if name not in known:
-        raise errors.UnknownName(
-            f"No policy {text.quoted(name, 40)}.", f"There are: {', '.join(known) or 'none'} (docs/extensions.md).",
-            code="UNKNOWN_POLICY",
-        )  # fmt: skip
-    return known[name]
-
-
-def _agrees(tx: Tx, name: str, seen: docket.Seen) -> bool:
-    """A policy that is gone, or fails, has no opinion: then a person decides."""
-    try:
-        judged = _policy(tx, name)(docket.facts(seen))
-    except errors.UnknownName:
-        return False
-    return judged == (Action.PROMOTE if seen.has_change else Action.ACCEPT)
-
-
 def _fits(tx: Tx, row: Row, seen: docket.Seen) -> bool:
     matches = json.loads(row["matches"])
-    return docket.fits(matches, seen) and (not matches.get("policy") or _agrees(tx, matches["policy"], seen))
+    return docket.fits(matches, seen) and _agreed(tx, matches.get("policies") or [], row["verdict"], seen)
+
+
+def _agreed(tx: Tx, named: Sequence[str], verdict: str, seen: docket.Seen) -> bool:
+    """Does each of these policies say the same? One that is not there, fails or takes long does not."""
+    if not named:
+        return True
+    from rookery import extensions  # few rules name one
+
+    known = extensions.policies(tx.settings)
+    return all(name in known and known[name](docket.facts(seen)) == verdict for name in named)
+
+
+def _check_policies(tx: Tx, named: Sequence[str]) -> None:
+    from rookery import extensions
+
+    known = extensions.policies(tx.settings) if named else {}
+    for name in named:
+        if name not in known:
+            raise errors.UnknownName(
+                f"No policy {text.quoted(name, 40)} is installed.", f"There are: {', '.join(sorted(known)) or 'none'}.",
+                code="UNKNOWN_POLICY",
+            )  # fmt: skip
 
 
 def _told(matches: dict[str, Any]) -> str:
     """A rule in a line."""
     parts: list[str] = []
-    for name, word in (("kinds", "kind"), ("hosts", "host"), ("paths", "in")):
+    for name, word in (("kinds", "kind"), ("hosts", "host"), ("paths", "in"), ("policies", "policy")):
         given: Sequence[str] = matches.get(name) or ()
         parts += [f"{word} {', '.join(given)}"] if given else []
     parts += [f"at most {matches[name]} {name}" for name in docket.RULE_NUMBERS if matches.get(name) is not None]
     parts += ["checks green"] if matches.get("checks") == docket.GREEN else []
-    parts += [f"policy {matches['policy']}"] if matches.get("policy") else []
     return "; ".join([*parts, f"risk {matches['risk']} or less"])
 
 

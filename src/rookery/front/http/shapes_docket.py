@@ -242,12 +242,13 @@ class Debt(TypedDict):
 class Matches(TypedDict):
     kinds: Words
     hosts: Words
+    policies: Words
     paths: Words
     files: int | None
     lines: int | None
     checks: str
     risk: str
-    policy: str
+    policies: list[str]
 
 
 class Rule(TypedDict):

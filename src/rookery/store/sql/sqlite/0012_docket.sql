@@ -254,8 +254,8 @@ CREATE TABLE loaded (                         -- what stands in an agent's conte
 CREATE TABLE notified (                       -- how far people were told of what needs them, by each way
   team   INTEGER NOT NULL,
   way    TEXT    NOT NULL,
-  cursor INTEGER NOT NULL DEFAULT 0,          -- the event up to which it was told
-  due_at INTEGER NOT NULL DEFAULT 0,
+  cursor INTEGER NOT NULL DEFAULT 0,          -- what was made until then was told
+  due_at INTEGER NOT NULL DEFAULT 0,          -- nothing more before that; while somebody tells it, its lease
   owner  TEXT    NOT NULL DEFAULT '',
   at     INTEGER NOT NULL,
   PRIMARY KEY (team, way)
