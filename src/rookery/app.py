@@ -67,10 +67,29 @@ class TeamDirectory:
         return folders.lenses(self._lens_folders)
 
     def kind(self, name: str) -> "Sequence[Found]":
-        return folders.kinds(self._kind_folders, name)
+        return self._kinds(name)
 
     def kinds(self) -> "Sequence[Found]":
-        return folders.kinds(self._kind_folders)
+        return self._kinds("")
+
+    def _kinds(self, name: str) -> "Sequence[Found]":
+        ours, *others = self._kind_folders
+        return [*folders.kinds([ours], name), *self._kinds_of_extensions(name), *folders.kinds(others, name)]
+
+    def _kinds_of_extensions(self, name: str) -> "Sequence[Found]":
+        from rookery import extensions
+        from rookery.core import kinds
+
+        written = [
+            each for each in extensions.kinds(self._settings) if not name or names.key(each.name) == names.key(name)
+        ]
+        large = f"it has more than {kinds.LIMIT:,} bytes"
+        return [
+            kinds.Found(each.name, kinds.EXTENSION, each.where, each.text, each.problem)
+            if len(each.text.encode()) <= kinds.LIMIT
+            else kinds.Found(each.name, kinds.EXTENSION, each.where, "", large)
+            for each in written
+        ]
 
     @property
     def _kind_folders(self) -> Sequence[tuple[str, str]]:

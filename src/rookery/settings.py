@@ -222,6 +222,10 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds(
         "retention.keys_s", 86_400, 1, YEAR_S, "A repeat under its idempotency key gets the same answer this long."
     ),
+    Setting("extensions.enabled", "bool", True, "", "Kinds, hosts, policies and listeners of installed distributions "
+            "are used.", personal=True),
+    Setting("extensions.only", "list", [], "", "Only of these distributions. Empty: of all.", personal=True),
+    _seconds("extensions.listener_s", 30, 0.01, 3600, "A listener that takes longer over one event is dropped."),
     Setting("groups", "table", {}, "", 'Groups to broadcast to: name = ["address", ...].'),
     _list("group_folders", ["swarms/{group}/agents"],
           "Folders whose Markdown files name a group's members; {group} stands for the group."),

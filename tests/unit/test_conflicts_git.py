@@ -199,3 +199,10 @@ def test_another_repository_has_none_of_these_commits(root: Path, tmp_path: Path
     assert hunks.shifts(str(root), "HEAD", "f" * 40, ["a"]) is None
     shutil.copytree(root, tmp_path / "copy", symlinks=True)
     assert hunks.shifts(str(tmp_path / "copy"), "HEAD", "HEAD", ["a"]) == {}
+
+
+def test_an_empty_file_is_not_followed_where_it_goes_because_merges_do_not(root: Path) -> None:
+    tree: Tree = {"a": ("644", b""), "b": ("644", b"x\n")}
+    base, one, other = commits(root, tree, [{"c": ("644", b""), "b": tree["b"]}, {**tree, "a": ("644", b"text\n")}])
+    assert conflicts(root, one, other)
+    assert overlap.grade(overlap.meetings(touched(root, base, one), touched(root, base, other))) is Grade.CONTESTED

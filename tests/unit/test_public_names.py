@@ -36,7 +36,7 @@ VERBS = words("""
     bundle.candidates bundle.save bundle.list bundle.show bundle.load bundle.unload bundle.consume bundle.delete
     load unload loaded expand
     kinds kind.show kind.add kind.drop
-    changes changes.show land.list land.add land.retry land.undo land.drop
+    changes changes.show conflicts conflicts.bases land.list land.add land.retry land.undo land.drop
     land.teams land.due land.take land.keep land.checked land.moving land.waits land.again land.done land.failed
     reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
     hold.look hold.take hold.renew
@@ -60,7 +60,7 @@ READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
     plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show
     bundle.candidates bundle.list bundle.show loaded kinds kind.show
-    changes changes.show land.list land.teams land.due reservations can-write slot.list
+    changes changes.show conflicts conflicts.bases land.list land.teams land.due reservations can-write slot.list
     hold.look turn.whose turn.offer turn.others turn.idle turn.heard
     delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
     monitor.teams monitor.sessions monitor.news transcripts.teams transcripts.due dead dead.show

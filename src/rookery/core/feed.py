@@ -37,7 +37,7 @@ SESSIONS = (
 
 # Finished work on its way to the branch.
 LANDING = ("land.queued", "land.started", "land.landed", "land.failed", "land.undone", "land.dropped", "land.waits",
-           "land.undo-asked", "land.not-undone")  # fmt: skip
+           "land.undo-asked", "land.not-undone", "change.contested")  # fmt: skip
 
 # Workers, from the request to the end of the last run.
 WORKERS = (

@@ -54,6 +54,14 @@ class Shelf(Protocol):
         """Write a new file, durable when this returns."""
         ...
 
+    def place(self, *names: str) -> str:
+        """Where a file that is published under these names is."""
+        ...
+
+    def publish(self, file: str, data: bytes) -> str:
+        """A product under a name of its own: "written", or "whole" if it was there. Another file there is refused."""
+        ...
+
     def put(self, folder: str, name: str, data: bytes) -> Kept:
         """Write a file under this very name, in a folder beside the shelf: a product of rows, which can make it anew.
         What was there is replaced."""

@@ -70,6 +70,7 @@ _HARMLESS = frozenset((
     "boolean", "any", "object", "text", "optional", "required", "missing", "empty", "invalid", "expired", "changeme",
     "example", "unset",
 ))  # fmt: skip
+_SCHEMES = ("bearer", "basic", "negotiate")
 _REFERENCES = ("$", "<", "{", "(", "[", "%", "*", "&", "...", "\u2026", "\\")
 _TO_BE_FILLED = ("your", "my-", "xxx", "example", "placeholder", "dummy")
 
@@ -140,7 +141,7 @@ def _in_header(match: "Match[str]") -> _Cut:
     value = match["value"]
     if match["scheme"] and (len(value) < 12 or not _is_mixed(value)):
         return _STAYS
-    return _STAYS if value.lower() in ("bearer", "basic", "negotiate") else _Cut(*match.span("value"))
+    return _Cut(*match.span("value")) if is_told(value) and value.lower() not in _SCHEMES else _STAYS
 
 
 def _in_assignment(match: "Match[str]") -> _Cut:
@@ -173,9 +174,10 @@ def _is_alone(match: "Match[str]") -> bool:
     """`password: hunter` with nothing else on the line, as in YAML."""
     text, start, end = match.string, match.start("name"), match.end("bare")
     line_start = text.rfind("\n", max(0, start - 60), start) + 1
-    before = text[line_start:start].strip(" \t-\"'") if line_start or start <= 60 else "x"
-    after = text[end : end + 1]
-    return after in ("", "\n", "\r") and " " not in before and bool(match["after"])
+    if not line_start and start > 60:
+        return False  # a line of prose is longer than that
+    before = text[line_start:start].lstrip(" \t-\"'")
+    return text[end : end + 1] in ("", "\n", "\r") and " " not in before and bool(match["after"])
 
 
 def _is_code(value: str, name: str, bare: str) -> bool:

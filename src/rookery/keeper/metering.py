@@ -46,7 +46,7 @@ class Meter:
         self._anew()
 
     def _anew(self) -> None:
-        self._gaps = self._follower.gaps
+        self._known = self._file()
         self.tally = streams.Tally()
         scope = self._run if self._path == self._where.of_run(STREAM) else ""
         self._extractor = Extractor(self._host, scope, self._root)
@@ -66,7 +66,7 @@ class Meter:
     def _read_on(self) -> bool:
         taken = 0
         while self._read and taken < MOST and len(self.found) < HELD and (lines := self._lines()):
-            if self._follower.gaps > self._gaps:  # another file, or a shortened one: what is read now is its beginning
+            if self._file() != self._known:  # another file, or a shortened one: what is read now is its beginning
                 self._anew()
             for line in lines:
                 events = self._read(self._host, line)
@@ -74,6 +74,10 @@ class Meter:
                 self.found += self._extractor.take(events or ())
             taken += sum(map(len, lines))
         return taken > 0
+
+    def _file(self) -> tuple[int, int]:
+        """Which it is that is read; 0 before the first look."""
+        return self._follower.place.inode, self._follower.gaps
 
     def _lines(self) -> list[bytes]:
         """One that may not be read holds nothing: a meter stops nobody's heartbeat."""

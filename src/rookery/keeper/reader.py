@@ -46,7 +46,8 @@ class Source:
                 self.found += self._extractor.take(transcripts.read(self.due["host"], line) or ())
             taken += sum(map(len, lines))
             here, clean = self._follower.place, self._clean
-            if not self._extractor.is_waiting or here.inode != clean.inode or here.offset > clean.offset + BACK:
+            is_another = bool(clean.inode) and here.inode != clean.inode
+            if not self._extractor.is_waiting or is_another or here.offset > clean.offset + BACK:
                 self._clean = here
 
     @property

@@ -18,7 +18,7 @@ FILES = 2_000  # of a change set; beyond, it may touch anything
 LINES = 500  # places of a file that are told apart
 PARSED = 200  # Python files of a change set that are looked into
 _DIFF = ("diff-tree", "-r", "--no-commit-id", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "-l400",
-         "--ignore-submodules=none")  # fmt: skip
+         "--no-rename-empty", "--ignore-submodules=none")  # fmt: skip
 _PATCH = ("-p", "-U0", "--inter-hunk-context=0", "--histogram", "--no-indent-heuristic", "--src-prefix=a/",
           "--dst-prefix=b/")  # fmt: skip
 _PLAIN = ("100644", "100755")  # what git merges by lines; links and submodules it does not

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 
-from rookery.core.errors import Refused, StoreUnusable, Unreachable
+from rookery.core.errors import Refused, StoreCorrupt, StoreUnusable, Unreachable
 from rookery.core.ports import Kept
 
 from . import files
@@ -38,6 +38,21 @@ class Shelf:
         with self._opened((*self._base, folder), make=True) as place:
             _write(place, unique, data)
         return Kept("/".join((*self._base, folder, unique)), len(data), hashlib.sha256(data).hexdigest())
+
+    def place(self, *names: str) -> str:
+        """Where a file of that name would be, beside what is kept under chance names: relative to the home."""
+        return "/".join((*self._base[:-1], *names))
+
+    def publish(self, file: str, data: bytes) -> str:
+        """A whole file under a name of its own: "written", or "whole" if it was there already. What is there and is
+        not that is refused and left as it is."""
+        *above, name = file.split("/")
+        with self._opened(above, make=True) as place:
+            if _write_new(place, _plain(name), data):
+                return "written"
+        if self.read(file, len(data) + 1) != data:
+            raise StoreCorrupt(f"{file} is not what was written there.", "It was left as it is; look at it.", path=file)
+        return "whole"
 
     def put(self, folder: str, name: str, data: bytes) -> Kept:
         """Under this very name, in a folder beside the shelf, whatever was there before."""
@@ -140,21 +155,39 @@ def _step(above: int, name: str, make: bool) -> int:
 
 def _write(place: int, name: str, data: bytes, unique: str = "") -> None:
     temporary = f"{files.TEMPORARY}{unique or name}"[:255]
-    descriptor = os.open(temporary, _NEW, 0o600, dir_fd=place)
     try:
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fchmod(descriptor, 0o600)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _fill(place, temporary, data)
         os.rename(temporary, name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException:
         files.remove_quietly(temporary, place)
         raise
     os.fsync(place)
+
+
+def _write_new(place: int, name: str, data: bytes) -> bool:
+    """False if there is something of that name: a link never takes the place of what is there, as a rename would."""
+    temporary = f"{files.TEMPORARY}{os.urandom(CHANCE_BYTES).hex()}-{name}"[:255]
+    try:
+        _fill(place, temporary, data)
+        os.link(temporary, name, src_dir_fd=place, dst_dir_fd=place, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    finally:
+        files.remove_quietly(temporary, place)
+    os.fsync(place)
+    return True
+
+
+def _fill(place: int, name: str, data: bytes) -> None:
+    descriptor = os.open(name, _NEW, 0o600, dir_fd=place)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fchmod(descriptor, 0o600)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _age_s(place: int, name: str) -> float:

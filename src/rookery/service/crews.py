@@ -13,7 +13,7 @@ from rookery.core import crews, errors, names, planning, tasks, text, times, wor
 from rookery.core.crews import Act, Action, CrewState
 from rookery.store.port import Row
 
-from . import held, leases, plans, supervising
+from . import held, items, leases, plans, supervising
 from . import planning as planner
 from . import workers as crewing
 from .mailbox import checked_limit
@@ -332,6 +332,7 @@ def _again(tx: Tx, row: Row, action: Action) -> dict[str, Any] | None:
     worker = crewing.find(tx, action.worker)
     if worker["state"] == workers.State.ENDED:
         tx.run("queue_again", id=worker["id"])
+        items.goes_on(tx, worker["id"])
         tx.event(
             "worker.respawn", names.SYSTEM, target=worker["name"], ref=worker["id"], preview=f"{action.task} again"
         )

@@ -272,6 +272,11 @@ def unpin(
 def _pinned(tx: Tx, refs: Sequence[str], pinned: int) -> dict[str, Any]:
     rows = {row["n"]: row for row in (find(tx, ref) for ref in refs)}
     changed = [row["id"] for n, row in rows.items() if tx.run("pin_evidence", n=n, pinned=pinned)]
+    for row in rows.values():
+        if row["id"] in changed:
+            from . import items  # what records evidence has no use for it
+
+            items.pinned(tx, row, pinned)
     if changed:
         tx.event("evidence.pin", tx.me()["name"], preview=" ".join(changed), ids=changed, pinned=bool(pinned))
     tx.beat()

@@ -192,18 +192,19 @@ def owner_of(tx: Tx, row: Row) -> Row:
 
 
 def ask_owner(tx: Tx, row: Row, title: str, detail: str, *, kind: str = "failure", by: int | None = None) -> None:
-    owner = owner_of(tx, row)
-    tx.run(
-        "new_review_item",
-        id=tx.new_id("item-"),
-        kind=kind,
-        ref=row["id"],
-        title=title[:300],
-        detail=detail[:2000],
-        asked_by=by or tx.me()["id"],
-        asked_of=owner["id"],
-        at=tx.wall,
-    )
+    """One item for one setback: where it is a worker's run that failed, it is about that run."""
+    from rookery.core import docket  # most looks at what is held ask nobody
+
+    from . import items
+
+    owner, who = owner_of(tx, row), by or tx.me()["id"]
+    worker = items.failed_run(tx, row["id"], who) if kind == "failure" else None
+    items.ask(tx, items.Asked(
+        kind, row["id"], f"{worker['id']} ({worker['name']}): {title}" if worker else title, owner["id"],
+        f"{row['id']} stays as it is, and what depends on it waits", detail=detail,
+        subject=docket.run_of(worker["id"], worker["runs"]) if worker else "", worker=worker["id"] if worker else "",
+        rank=docket.Rank.FAILED if kind == "failure" else docket.Rank.NEEDS_INPUT,
+    ), by=who)  # fmt: skip
     tell(
         tx,
         [owner["name"]],

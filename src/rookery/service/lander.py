@@ -13,8 +13,9 @@ from rookery.core import errors, landing, names, tasks, text
 from rookery.core.landing import Entry, State, Step
 from rookery.store.port import Row
 
-from . import artifacts, held, unlocking
+from . import artifacts, held, items, unlocking
 from .landing import find, terms_of
+from .questions import decider
 from .reviews import AUTHOR_FIRST_MS
 from .tx import Tx, World
 from .verbs import Arg
@@ -298,6 +299,7 @@ def _landed(tx: Tx, owner: str, row: Row) -> None:
     if not tx.run("landing_landed", id=row["id"], owner=owner, at=tx.wall, reason=there):
         raise _lost(row["id"])
     told = {"change": row["change"], "task": row["task"], "from": row["expected"], "to": row["result"]}
+    items.close(tx, row["id"])
     tx.event("land.landed", row["author"] or names.SYSTEM, target=row["branch"], ref=row["id"],
              preview=row["title"] or row["change"], **told)  # fmt: skip
     if not row["task"] or row["status"] is None:
@@ -306,7 +308,7 @@ def _landed(tx: Tx, owner: str, row: Row) -> None:
     if row["status"] in (tasks.Status.PENDING, tasks.Status.BLOCKED) and row["task_epoch"] == row["epoch"] + 1:
         # It had failed, was put back for another attempt, and landed after all before anyone began one.
         tx.run("task_landed", id=row["task"], at=tx.wall)
-        tx.run("close_review_items", ref=row["task"])
+        items.close(tx, row["task"])
         tx.event("task.done", names.SYSTEM, ref=row["task"], preview=row["title"])
     if held.find(tx, row["task"])["status"] == tasks.Status.COMPLETED:
         unlocking.after_completion(tx, row["task"])
@@ -339,9 +341,23 @@ def failed(
         return {"id": id, "state": State.LANDED.value}
     tx.event("land.failed", row["author"] or names.SYSTEM, target=row["branch"], ref=id, preview=why,
              change=row["change"], task=row["task"], log=row["log"])  # fmt: skip
-    _send_back(tx, row, why, text.plain(tail)[-TAIL_CHARACTERS:])
+    last = text.plain(tail)[-TAIL_CHARACTERS:]
+    if not _send_back(tx, row, why, last):
+        _ask(tx, row, why, last)
     tx.ring(landing.KEEPER)
     return {"id": id, "state": State.FAILED.value}
+
+
+def _ask(tx: Tx, row: Row, why: str, tail: str) -> None:
+    """A crew goes on by itself, and asks when it is at its end; otherwise whoever asked for the worker decides."""
+    worker = tx.one("worker", id=row["worker"])
+    if worker is None or worker["crew"]:
+        return
+    asked_of = decider(tx, worker)
+    items.ask(tx, items.Asked(
+        "failure", row["id"], f"{row['id']} ({row['worker']}) did not land on {row['branch']}: {why}", asked_of["id"],
+        f"{row['change']} stays off {row['branch']}", detail=f"{why}\n\n{tail}".strip(), worker=row["worker"],
+    ))  # fmt: skip
 
 
 def _stays(tx: Tx, row: Row, why: str) -> None:
@@ -353,8 +369,8 @@ def _stays(tx: Tx, row: Row, why: str) -> None:
     )  # fmt: skip
 
 
-def _send_back(tx: Tx, row: Row, why: str, tail: str) -> None:
-    """As NEEDS_WORK does: with feedback, first to its author; after the last attempt its owner is asked."""
+def _send_back(tx: Tx, row: Row, why: str, tail: str) -> bool:
+    """As NEEDS_WORK does: with feedback, first to its author; after the last attempt its owner is asked. Was one?"""
     log = f"\n\nThe end of the log (all of it: `rook artifacts show {row['log']}`):\n\n{tail}" if tail else ""
     task = held.find(tx, row["task"]) if row["task"] and row["status"] is not None else None
     current = task is not None and task["status"] == tasks.Status.COMPLETED and task["epoch"] == row["epoch"]
@@ -367,7 +383,7 @@ def _send_back(tx: Tx, row: Row, why: str, tail: str) -> None:
             f"again{claim}.{log}", tags=("land",),
         )  # fmt: skip
     if task is None or not current:
-        return
+        return False
     held.note(tx, task["id"], "land", names.SYSTEM, f"{row['id']} failed: {why}\n{tail}"[:2000])
     last = tasks.after_setback(task["attempts"], tx.settings["tasks.attempts"], tasks.Status.PENDING)
     given_up = f"did not land {task['attempts']} times: {why}"[:300] if last is tasks.Status.BLOCKED else ""
@@ -380,3 +396,4 @@ def _send_back(tx: Tx, row: Row, why: str, tail: str) -> None:
     tx.event("task.reset", names.SYSTEM, ref=task["id"], preview=f"did not land: {why}")
     if last is tasks.Status.BLOCKED:
         held.ask_owner(tx, task, f"{task['id']} did not land {task['attempts']} times", f"{why}\n\n{tail}".strip())
+    return last is tasks.Status.BLOCKED

@@ -8,10 +8,11 @@ import json
 from typing import Annotated, Any
 
 from rookery.core import errors, landing, tasks, text, times
+from rookery.core.docket import Action
 from rookery.core.landing import State
 from rookery.store.port import Row
 
-from . import changes, conflicts, held, policies, unlocking
+from . import changes, conflicts, deliverables, held, items, policies, unlocking
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
@@ -59,6 +60,7 @@ def enqueue(tx: Tx, change: Row, branch: str) -> str:
     if known is not None:
         if known["state"] == State.FAILED and tx.run("requeue_landing", id=known["id"], branch=branch):
             _queued(tx, known["id"], me["name"], change, branch)
+        deliverables.lands(tx, change["id"])
         return known["id"]
     number = tx.one("raise_counter", name="land")
     assert number is not None
@@ -75,6 +77,8 @@ def enqueue(tx: Tx, change: Row, branch: str) -> str:
 def _queued(tx: Tx, id: str, by: str, change: Row, branch: str) -> None:
     what = change["title"] or change["id"]
     tx.event("land.queued", by, target=branch, ref=id, preview=what, change=change["id"], task=change["task"])
+    items.close(tx, id)  # that it did not land before
+    deliverables.lands(tx, change["id"])
     tx.ring(landing.KEEPER)
 
 
@@ -101,7 +105,25 @@ def add(
 ) -> dict[str, Any]:
     """Put in line by hand; asking twice is asking once."""
     row = changes.find(tx, change)
-    me = tx.me()
+    delivered = tx.one("open_deliverable_of_change", change=row["id"])
+    id = put(tx, row, branch)
+    if delivered is not None:
+        _decided(tx, deliverables.find(tx, delivered["worker"], delivered["version"]), id)
+    tx.beat()
+    return card(find(tx, id)) | {"warnings": conflicts.warnings(conflicts.of_change(tx, row["id"]))}
+
+
+def _decided(tx: Tx, delivered: Row, id: str) -> None:
+    """Whoever puts a result in line has judged it, card or no card."""
+    from . import decisions, results
+
+    said = results.decided(tx, delivered, Action.PROMOTE, effect={"landing": id})
+    decisions.about(tx, decisions.Decided(**said))
+
+
+def put(tx: Tx, row: Row, branch: str) -> str:
+    """In line, if whoever asks may decide that."""
+    change, me = row["id"], tx.me()
     policies.check(tx, me)
     if why := policies.keeps_from_landing(tx, row["worker"]):
         raise errors.Refused(f"{change} does not land: {why}.", code="READ_ONLY")
@@ -116,9 +138,7 @@ def add(
         raise refusal
     if row["root"] is None:
         raise errors.Refused(f"The worker of {change} is gone, and with it where its repository is.", code="NO_WORKER")
-    id = enqueue(tx, row, onto)
-    tx.beat()
-    return card(find(tx, id)) | {"warnings": conflicts.warnings(conflicts.of_change(tx, row["id"]))}
+    return enqueue(tx, row, onto)
 
 
 def _checked_branch(name: str) -> str:
@@ -163,6 +183,7 @@ def drop(tx: Tx, id: Id, reason: Reason = "") -> dict[str, Any]:
         raise refusal
     why = text.one_line(reason, 300)
     tx.run("drop_landing", id=id, reason=why)
+    items.close(tx, id)
     tx.event(
         "land.dropped", tx.me()["name"], target=row["branch"], ref=id, preview=why or row["title"] or row["change"]
     )

@@ -8,7 +8,7 @@ from rookery.core import errors, patterns, tasks, text
 from rookery.core.workers import State
 from rookery.store.port import Row
 
-from . import artifacts, held, landing, limits, nearby, resources, unlocking
+from . import artifacts, held, items, landing, limits, nearby, resources, unlocking
 from . import tasks as cards_of
 from .tx import Tx
 from .verbs import Arg
@@ -203,7 +203,7 @@ def complete(
         author=me["id"],
     )
     nearby.free_task(tx, id)
-    tx.run("close_review_items", ref=id)
+    items.close(tx, id)
     tx.event("task.done", me["name"], ref=id, preview=text.one_line(summary or row["title"], 120), review=review)
     if review:
         owner = held.owner_of(tx, row)
@@ -212,7 +212,7 @@ def complete(
             [owner["name"]],
             f"Review wanted: {id} {row['title']}",
             f"`rook task review {id} SHIP|NEEDS_WORK|MAJOR_RETHINK`",
-            priority="low" if _crew_judges(tx, row) else "high",
+            priority="low" if crew_judges(tx, row) else "high",
         )
     landing.after_done(tx, id)
     unlocking.after_completion(tx, id)
@@ -220,7 +220,7 @@ def complete(
     return cards_of.card(tx, id)
 
 
-def _crew_judges(tx: Tx, row: Row) -> bool:
+def crew_judges(tx: Tx, row: Row) -> bool:
     """A reviewer of its crew will be asked: its owner may judge it, and need not."""
     crew = tx.one("crew_of_plan", plan=row["plan"]) if row["plan"] else None
     return crew is not None and crew["state"] == "running" and bool(json.loads(crew["terms"])["reviewer"])

@@ -144,6 +144,7 @@ def leave(tx: Tx) -> dict[str, Any]:
     tx.run("agent_left", id=me["id"])
     endpoints.forget(tx, me, me["session"])
     _end_holds(tx, me, "left")
+    tx.run("close_review_items", ref=f"agent:{me['id']}")  # how its session is asks nothing any more
     tx.event("leave", me["name"])
     waiting = sum(row["waiting"] for row in tx.all("pending_counts", agent=me["id"]))
     return {"name": me["name"], "unread": waiting}

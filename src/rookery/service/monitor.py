@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
 from rookery.core import errors, names, text, times, vitals
+from rookery.core.docket import Rank
 from rookery.core.presence import Liveness
 from rookery.core.record import NamedTuple
 from rookery.core.vitals import Action, Finding, Measure, Terminal
 from rookery.store.port import Row
 
-from . import endpoints, held, mesh
+from . import endpoints, held, items, mesh
 from .chasing import above_of
-from .tx import Tx
+from .tx import WORKED, Tx
 from .verbs import Arg
 
 LOOK = 2_000
@@ -204,7 +205,7 @@ def _return(tx: Tx, each: Verdict) -> None:
         endpoints.register(tx, agent, session, endpoints.TERMINAL, address, row["host"], row["boot"])
     preview = f"goes on in its terminal as process {process[0]}"
     tx.event("session.attached", row["name"], ref=session, preview=preview, before=row["session"])
-    tx.run("close_review_items", ref=REF.format(row["id"]))
+    items.close(tx, REF.format(row["id"]))
     tx.run(
         "put_vitals", agent=row["id"], session=session, cpu=None, memory=None, finding="", moved_at=0,
         mailed=row["mailed"], mailed_at=row["mailed_at"],
@@ -226,7 +227,7 @@ def _keep(tx: Tx, each: Verdict, mailed: bool) -> None:
 def _recovered(tx: Tx, each: Verdict) -> bool:
     row = each.row
     tx.event("session.well", row["name"], ref=row["session"], preview=f"no longer {each.told}")
-    tx.run("close_review_items", ref=REF.format(row["id"]))
+    items.close(tx, REF.format(row["id"]))
     return False
 
 
@@ -305,12 +306,14 @@ def _ask(tx: Tx, each: Verdict, above: Row, said: str) -> None:
     opened = tx.one("open_review_item", ref=ref)
     if opened and opened["title"] == title:
         return
-    tx.run("close_review_items", ref=ref)
+    items.close(tx, ref)
     kind = "failure" if each.found in vitals.LASTING else "question"
-    tx.run(
-        "new_review_item", id=tx.new_id("item-"), kind=kind, ref=ref, title=title,
-        detail=f"{said}\n\n{_advice(each)}"[:2000], asked_by=row["id"], asked_of=above["id"], at=tx.wall,
-    )  # fmt: skip
+    worker = tx.one("worker_of_agent", agent=row["id"]) if tx.flags & WORKED else None
+    items.ask(tx, items.Asked(
+        kind, ref, title, above["id"], f"{row['name']} stays as it is, and so does what it holds",
+        detail=f"{said}\n\n{_advice(each)}", worker=worker["id"] if worker else "",
+        rank=Rank.FAILED if kind == "failure" else Rank.NEEDS_INPUT,
+    ), by=row["id"])  # fmt: skip
 
 
 def _nudge(tx: Tx, row: Row, said: str) -> None:

@@ -9,11 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, protocol, tasks, text, times, workers
+from rookery.core import docket, errors, protocol, tasks, text, times, workers
 from rookery.core.workers import Report
 from rookery.store.port import Row
 
-from . import changes, held, leases, questions
+from . import changes, deliverables, held, items, leases, questions, results
 from .questions import Run, mine
 from .tx import Tx, World
 from .verbs import Arg, Ask
@@ -182,12 +182,16 @@ def done(
     if (found["worker"], found["run"]) != (row["id"], row["run"]):
         raise protocol.over(row["id"])
     questions.withdraw(tx, row, "its worker reported without the answer")
-    change = _complete(tx, row, said, found["change"])
+    change, epoch = _complete(tx, row, said, found["change"])
     if not tx.run("settle_report", id=row["id"], run=row["run"], report=Report.DONE, outcome=said.outcome,
                   summary=said.summary):  # fmt: skip
         raise protocol.over(row["id"])
     _sums_up(tx, row, said.summary)
-    _told(tx, row, "done", said.summary, outcome=said.outcome, change=change, evidence=said.evidence._asdict())
+    items.goes_on(tx, row["id"])
+    version = deliverables.write(tx, row, said, change, epoch)
+    _told(tx, row, "done", said.summary, outcome=said.outcome, change=change, evidence=said.evidence._asdict(),
+          version=version["version"])  # fmt: skip
+    results.reported(tx, row, version)
     tx.beat()
     return _reported(tx, row["id"])
 
@@ -200,20 +204,21 @@ def _sums_up(tx: Tx, row: Row, summary: str) -> None:
         bundles.summarized(tx, row["id"], summary)
 
 
-def _complete(tx: Tx, row: Row, said: protocol.Result, captured: Mapping[str, Any] | None) -> str:
-    """Its task ends under the claim of this run; the change set, if there is any. A task that it completed before, and
-    that nobody took up since, has ended."""
+def _complete(tx: Tx, row: Row, said: protocol.Result, captured: Mapping[str, Any] | None) -> tuple[str, int]:
+    """Its task ends under the claim of this run; the change set, if there is any, and which completion it is. A task
+    that it completed before, and that nobody took up since, has ended."""
     task = held.find(tx, row["task"]) if row["task"] else None
     if captured and said.outcome != protocol.Outcome.COMPLETED:
         captured = {**captured, "branch": ""}  # kept to be looked at: what is no completed work does not land by itself
-    change = changes.record(tx, row, captured, row["task"], task["epoch"] if task else 0) if captured else ""
+    epoch = task["epoch"] if task else 0
+    change = changes.record(tx, row, captured, row["task"], epoch) if captured else ""
     if task is None or (task["status"] == tasks.Status.COMPLETED and task["author"] == row["agent"]):
-        return change
+        return change, epoch
     shown = said.evidence
     notes = [*shown.artifacts, *shown.files, *([f"unchanged: {said.unchanged}"[:500]] if said.unchanged else [])]
     evidence = {"commits": shown.commits, "tests": shown.tests, "prs": (), "notes": notes}
-    leases.complete(tx, task, said.summary, evidence, epoch=task["epoch"])
-    return change
+    leases.complete(tx, task, said.summary, evidence, epoch=epoch)
+    return change, epoch
 
 
 # -- fail ------------------------------------------------------------------------------------------------------------
@@ -232,6 +237,12 @@ def fail(
         task = held.find(tx, row["task"])
         leases.give_up(tx, task, why, epoch=task["epoch"])
         knows = held.owner_of(tx, task)["name"]  # whose task fails is told of that
+    elif not row["crew"]:
+        items.ask(tx, items.Asked(
+            "failure", row["id"], f"{row['id']} ({row['name']}) failed: {why}", questions.decider(tx, row)["id"],
+            f"{row['id']} is forgotten after a while", detail=why, worker=row["id"],
+            subject=docket.run_of(row["id"], row["runs"]),
+        ))  # fmt: skip
     if not tx.run("settle_report", id=row["id"], run=row["run"], report=Report.FAILED, outcome="", summary=why):
         raise protocol.over(row["id"])
     _told(tx, row, "failed", why, knows=knows)
@@ -301,9 +312,15 @@ def _reported(tx: Tx, id: str) -> dict[str, Any]:
     return {
         "id": id, "name": row["name"], "report": row["report"], "outcome": row["outcome"], "summary": row["summary"],
         "task": row["task"] or None, "status": task["status"] if task else None,
-        "review": task["review"] if task else "", "change": _change(tx, row),
+        "review": task["review"] if task else "", "change": _change(tx, row), "version": _version(tx, row),
         "at": tx.shown(row["reported_at"]) if row["reported_at"] else times.iso(tx.wall),
     }  # fmt: skip
+
+
+def _version(tx: Tx, row: Row) -> str | None:
+    """What is judged of it, as the docket names it."""
+    last = tx.one("last_version", worker=row["id"]) if row["report"] == Report.DONE else None
+    return docket.result_of(row["id"], last["version"]) if last else None
 
 
 def _change(tx: Tx, row: Row) -> str | None:

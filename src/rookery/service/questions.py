@@ -7,11 +7,11 @@ reaches a program that sleeps as any mail does.
 import json
 from typing import Annotated, Any
 
-from rookery.core import errors, names, protocol, text, times, workers
+from rookery.core import docket, errors, names, protocol, text, times, workers
 from rookery.core.workers import Report, State
 from rookery.store.port import Row
 
-from . import held
+from . import held, items
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
@@ -78,12 +78,9 @@ def ask(
 
 def _put(tx: Tx, row: Row, asked: protocol.Question) -> str:
     decides = decider(tx, row)
-    id, item = tx.new_id(protocol.QUESTION), tx.new_id("item-")
+    id = tx.new_id(protocol.QUESTION)
     title = f"{row['id']} ({row['name']}) {'has a plan' if asked.kind == protocol.PLAN else 'asks'}"
-    tx.run(
-        "new_review_item", id=item, kind="question", ref=row["id"], asked_by=row["agent"], asked_of=decides["id"],
-        title=f"{title}: {text.one_line(asked.question, 200)}"[:300], detail=asked.question[:2000], at=tx.wall,
-    )  # fmt: skip
+    item = _item(tx, row, asked, decides, title)
     tx.run(
         "new_question", id=id, worker=row["id"], kind=asked.kind, question=asked.question, risk=asked.risk,
         options=json.dumps(asked.options), advice=asked.advice, asked_of=decides["id"], item=item, at=tx.wall,
@@ -100,6 +97,16 @@ def _put(tx: Tx, row: Row, asked: protocol.Question) -> str:
     )  # fmt: skip
     tx.ring(workers.KEEPER)
     return id
+
+
+def _item(tx: Tx, row: Row, asked: protocol.Question, decides: Row, title: str) -> str:
+    before = tx.one("questions_counted", worker=row["id"])
+    waits = "only reads until it is approved" if asked.kind == protocol.PLAN else "waits for the answer"
+    return items.ask(tx, items.Asked(
+        "question", row["id"], f"{title}: {text.one_line(asked.question, 200)}", decides["id"], f"{row['id']} {waits}",
+        detail=asked.question, subject=docket.question_of(row["id"], (before["times"] if before else 0) + 1),
+        worker=row["id"], rank=docket.Rank.NEEDS_INPUT, risk=docket.RISKS[asked.risk],
+    ), by=row["agent"])  # fmt: skip
 
 
 def _letter(row: Row, id: str, asked: protocol.Question) -> str:
@@ -156,18 +163,41 @@ def answer(
 ) -> dict[str, Any]:
     row = find(tx, id)
     me = tx.me()
-    _refuse_others(tx, row, me)
+    refuse_others(tx, row, me)
     given = protocol.answer(row["kind"], json.loads(row["options"]), said, option, approve, reject)
     if row["state"] == protocol.ANSWERED and row["answered_by"] == me["id"] and _is_same(row, given):
         tx.beat()
         return _card(tx, row) | {"replayed": True}
-    settle(tx, row, me, given)
-    held.tell(
-        tx, [row["asker"]], f"Answer to {id}: {text.one_line(row['question'], 80)}", _answer_letter(row, me, given),
-        tags=("worker", "answer"), payload={"answer_to": id},
-    )  # fmt: skip
+    give(tx, row, me, given)
+    _decided(tx, row, given)
     tx.beat()
     return show(tx, id)
+
+
+def give(tx: Tx, row: Row, me: Row, given: protocol.Answer) -> None:
+    """The answer, and the mail that carries it: both or nothing."""
+    settle(tx, row, me, given)
+    held.tell(
+        tx, [row["asker"]], f"Answer to {row['id']}: {text.one_line(row['question'], 80)}",
+        _answer_letter(row, me, given), tags=("worker", "answer"), payload={"answer_to": row["id"]},
+    )  # fmt: skip
+
+
+def _decided(tx: Tx, row: Row, given: protocol.Answer) -> None:
+    """What is answered without looking at its card is in the log, too."""
+    from . import decisions
+
+    item = tx.one("item", id=row["item"])
+    decisions.record(tx, decisions.Decided(
+        verb_of(given), item["subject"] if item else row["id"], row["worker"], row["task"] or "",
+        choice=str(given.choice or ""), said=given.words, effect={"question": row["id"]},
+    ), item)  # fmt: skip
+
+
+def verb_of(given: protocol.Answer) -> str:
+    if given.approved is None:
+        return docket.Action.ANSWER
+    return docket.Action.APPROVE if given.approved else docket.Action.REVISE
 
 
 def settle(tx: Tx, row: Row, me: Row, given: protocol.Answer) -> None:
@@ -194,12 +224,14 @@ def answered_by_reply(tx: Tx, id: str, me: Row, body: str) -> str:
     row = find(tx, id)
     if row["kind"] == protocol.PLAN or row["state"] != protocol.OPENED:
         return row["state"]
-    _refuse_others(tx, row, me)
-    settle(tx, row, me, protocol.answer(row["kind"], (), body[: protocol.NOTE_LIMIT], None, False, False))
+    refuse_others(tx, row, me)
+    given = protocol.answer(row["kind"], (), body[: protocol.NOTE_LIMIT], None, False, False)
+    settle(tx, row, me, given)
+    _decided(tx, row, given)
     return protocol.ANSWERED
 
 
-def _refuse_others(tx: Tx, row: Row, me: Row) -> None:
+def refuse_others(tx: Tx, row: Row, me: Row) -> None:
     if me["id"] == row["asker_id"]:
         raise errors.NotYours("Nobody answers their own question.", "`rook wait` waits for it.", code="OWN_QUESTION")
     above = tx.one("worker", id=row["parent"]) if row["parent"] else None

@@ -1,16 +1,23 @@
 """Verdicts on finished tasks: SHIP, NEEDS_WORK, MAJOR_RETHINK; bound to the completion that was judged."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from rookery.core import errors, tasks, text
+from rookery.core.docket import Action, Standing
 from rookery.store.port import Row
 
-from . import held, landing, unlocking
+from . import deliverables, held, landing, results, unlocking
 from . import tasks as things
 from .tx import Tx
 from .verbs import Arg
 
+JUDGES: Mapping[tasks.Verdict, tuple[Action, Standing | None]] = {
+    tasks.Verdict.SHIP: (Action.APPROVE, None),  # what becomes of it then is for whoever promotes it
+    tasks.Verdict.NEEDS_WORK: (Action.REVISE, Standing.REVISED),
+    tasks.Verdict.MAJOR_RETHINK: (Action.REJECT, Standing.REJECTED),
+}
 AUTHOR_FIRST_MS = 600_000  # how long sent-back work is kept for whoever did it
 
 
@@ -24,8 +31,30 @@ def review(
     commit: Annotated[str, Arg("the commit you judged")] = "",
 ) -> dict[str, Any]:
     row = held.find(tx, id)
-    me = tx.me()
-    judged = row["epoch"] if epoch is None else epoch
+    delivered = tx.all("open_deliverables_of_task", task=id)
+    judge(tx, row, verdict, feedback, row["epoch"] if epoch is None else epoch, commit)
+    for each in delivered:
+        _decided(tx, each, verdict, feedback)
+    if verdict == tasks.Verdict.SHIP and delivered:
+        results.shipped(tx, id)
+    tx.beat()
+    return things.card(tx, id)
+
+
+def _decided(tx: Tx, delivered: Row, verdict: str, feedback: str) -> None:
+    """Who reviews a worker's result decides about it: that is in the log as a verdict would be."""
+    from . import decisions
+
+    action, standing = JUDGES[tasks.Verdict(verdict)]
+    said = results.decided(tx, delivered, action, said=feedback, effect={"review": verdict})
+    decisions.about(tx, decisions.Decided(**said))
+    if standing is not None:
+        deliverables.settle(tx, delivered, standing)
+
+
+def judge(tx: Tx, row: Row, verdict: str, feedback: str, judged: int, commit: str = "") -> None:
+    """A verdict on that completion, and all that follows from it."""
+    id, me = row["id"], tx.me()
     _check(tx, row, me["id"], judged, verdict, feedback, commit)
     feedback = text.check_text(feedback, "the feedback")[:10_000]
     outcome = tasks.review_outcome(tasks.Verdict(verdict), row["rounds"], feedback)
@@ -58,8 +87,6 @@ def review(
     tx.event("task.review", me["name"], ref=id, preview=f"{verdict} {row['title']}", verdict=verdict, epoch=judged)
     _tell(tx, row, verdict, feedback, outcome)
     _settle_reviewer(tx, me, id, verdict, feedback)
-    tx.beat()
-    return things.card(tx, id)
 
 
 def _check(tx: Tx, row: Any, reviewer: int, epoch: int, verdict: str, feedback: str, commit: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from rookery.core import errors, mail, tasks, text
 
-from . import held, unlocking
+from . import held, items, unlocking
 from . import tasks as things
 from .tx import Tx
 from .verbs import Arg
@@ -245,7 +245,7 @@ def delete(tx: Tx, id: Id) -> dict[str, Any]:
         tx.run(query, task=id)
     tx.run("delete_task_log", id=id)
     tx.run("delete_task", id=id)
-    tx.run("close_review_items", ref=id)
+    items.close(tx, id)
     unlocking.finish_plan(tx, row["plan"])
     tx.event("task.delete", tx.me()["name"], ref=id, preview=row["title"], **concerned)
     tx.beat()

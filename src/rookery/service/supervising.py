@@ -11,11 +11,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, mesh, names, secrets, tasks, text, times, workers
+from rookery.core import docket, errors, mesh, names, secrets, tasks, text, times, workers
 from rookery.core.workers import Ending, State, Wish
 from rookery.store.port import Row
 
-from . import budget, endpoints, held, holding, leases, limits, questions
+from . import budget, decisions, endpoints, held, holding, items, leases, limits, questions
 from . import mesh as meshing
 from . import tokens as minting
 from .tx import Tx
@@ -355,6 +355,7 @@ def ended(
 
 def _close(tx: Tx, row: Row, found: Row) -> None:
     tx.run("revoke_token", id=found["token"])
+    items.close(tx, f"agent:{row['agent']}")  # how its session is asks nothing any more
     agent = tx.find_agent(row["name"])
     if agent is None or not found["session"]:
         return
@@ -383,6 +384,19 @@ def _over(tx: Tx, row: Row, how: str, tail: str) -> None:
     shown = "\n\nIts last lines:\n" + "\n".join(f"| {line}" for line in lines) if lines else ""
     words = f"{row['title']}\n`rook respawn {row['id']}` starts it anew.{shown}"
     held.tell(tx, [asker_of(tx, row)], told, words, tags=("worker",))
+    _ask(tx, row, told, lines)
+
+
+def _ask(tx: Tx, row: Row, told: str, lines: Sequence[str]) -> None:
+    """What was stopped on purpose asks nothing; a crew has another do the task, and asks when it is at its end."""
+    if row["crew"] or row["wish"] in (Wish.STOP, Wish.KILL):
+        return
+    free = f"{row['task']} is anyone's again; " if row["task"] else ""
+    items.ask(tx, items.Asked(
+        "failure", row["task"] or row["id"], told, questions.decider(tx, row)["id"],
+        f"{free}{row['id']} is forgotten after a while", detail="\n".join(lines),
+        subject=docket.run_of(row["id"], row["runs"]), worker=row["id"],
+    ))  # fmt: skip
 
 
 # -- when its keeper goes down, and long after -----------------------------------------------------------------------
@@ -426,6 +440,7 @@ def evict(tx: Tx) -> dict[str, Any]:
     rows = tx.all("workers_to_evict", machine=tx.world.host, since=since, limit=LOOK)
     for row in rows:
         tx.run("evict_worker", id=row["id"])
+        decisions.owe(tx, row)
         tx.event("worker.evicted", names.SYSTEM, target=row["name"], ref=row["id"], unreviewed=_is_unreviewed(row))
     return {"evicted": [row["id"] for row in rows]}
 
@@ -441,6 +456,7 @@ def forget(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:
     if row is None or not tx.run("delete_worker", id=id):
         tx.run("forget_tree", id=id)  # it was asked for anew meanwhile: it begins without what it had
         return {"id": id, "forgotten": row is None}
+    decisions.forgotten(tx, row)
     tx.event("worker.pruned", names.SYSTEM, target=row["name"], ref=id, unreviewed=_is_unreviewed(row))
     return {"id": id, "forgotten": True}
 

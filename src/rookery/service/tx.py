@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rookery.config import Settings
 from rookery.core import errors, holding, ids, mesh, names, presence, times
@@ -30,6 +30,7 @@ _MOVES_CREWS = ("task.", "worker.", "land.", "plan.")
 TASK = "task-"  # how the ids of tasks begin
 
 After = Callable[[Mapping[str, int]], None]
+T = TypeVar("T")
 
 # Bits of the team's row: what a rule has to look up first.
 DEFINED, LIMITED, REACHED, WORKED, LOADED = 1, 2, 4, 8, 16
@@ -230,6 +231,14 @@ class Tx:
         if self._me is None:
             self._me = self._by_token() or self._by_session() or self._by_name() or self._by_process() or self._person()
         return self._me
+
+    def as_agent(self, agent: Row, work: Callable[[], T]) -> T:
+        """In another's name: what a rule decides is the system's, whoever's report made it do so."""
+        before, self._me = self.me(), agent
+        try:
+            return work()
+        finally:
+            self._me = before
 
     def beat(self) -> None:
         """Every verb is a heartbeat."""

@@ -5,8 +5,8 @@ from typing import Any
 from rookery.core import tasks
 from rookery.store.port import Row
 
-from . import held, nearby
-from .tx import Tx
+from . import held, items, nearby
+from .tx import WORKED, Tx
 
 
 def after_completion(tx: Tx, id: str) -> None:
@@ -78,7 +78,11 @@ def move(tx: Tx, row: Row, status: tasks.Status, *, why: str = "", attempts: int
     }
     tx.run("move_task", id=row["id"], epoch=row["epoch"], status=status, why=why, **(values | more))
     nearby.free_task(tx, row["id"])
-    tx.run("close_review_items", ref=row["id"])
+    items.close(tx, row["id"])
+    if tx.flags & WORKED:
+        from . import deliverables  # most tasks are nobody's who reports
+
+        deliverables.task_moves_on(tx, row["id"])
     if going_on and row["plan"]:
         tx.run("reopen_plan", id=row["plan"])
     _tell_holder(tx, row, status)

@@ -13,7 +13,7 @@ from rookery.core.record import NamedTuple
 from rookery.core.workers import Report, State, Wish
 from rookery.store.port import Row
 
-from . import held, leases, limits, mesh, turns
+from . import decisions, held, items, leases, limits, mesh, turns
 from . import kinds as kinding
 from . import tasks as things
 from .mailbox import checked_limit
@@ -390,6 +390,7 @@ def respawn(tx: Tx, id: Id, *, reason: Annotated[str, Arg("why", flag="-m")] = "
             assert agent is not None
             take_on(tx, agent, row["task"], row["role"])
         tx.run("queue_again", id=row["id"])
+        items.goes_on(tx, row["id"])
     elif row["state"] != State.QUEUED:
         tx.run("wish_worker", id=row["id"], wish=Wish.RESPAWN, why=why)
     tx.event("worker.respawn", tx.me()["name"], target=row["name"], ref=row["id"], preview=why)
@@ -404,6 +405,7 @@ def delete(tx: Tx, id: Id) -> dict[str, Any]:
     if row["state"] != State.ENDED:
         raise errors.Refused(f"{row['id']} is {row['state']}.", f"`rook stop {row['id']}` first.", code="WORKER_LIVES")
     tx.run("let_go_of_worker" if row["runs"] else "delete_worker", id=row["id"])
+    decisions.forgotten(tx, row)
     tx.event("worker.deleted", tx.me()["name"], target=row["name"], ref=row["id"])
     tx.ring(workers.KEEPER)
     tx.beat()

@@ -1,6 +1,8 @@
 """Agent programs that someone described: .rook/hosts/NAME.toml in the repository, or in the user's settings."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from rookery.core import errors
 from rookery.core.screen import Patterns
@@ -19,17 +21,32 @@ def written(desk: Desk, name: str) -> dict[str, Profile]:
         writing.check_name(name)
     except errors.BadInput:
         return {}
-    path = _path(desk.house.places, name)
-    return {name: writing.parse(files.read_limited(path, LIMIT), path, name)} if path else {}
+    data, path = _text(desk.house.places, desk.house.settings, name)
+    return {name: writing.parse(data, path, name)} if path else {}
 
 
-def screen(where: places.Places, name: str) -> Patterns | None:
+def screen(where: places.Places, settings: Mapping[str, Any], name: str) -> Patterns | None:
     """How that program's terminal is read, if someone described it."""
     try:
-        path = _path(where, writing.check_name(name))
-        return writing.screen(files.read_limited(path, LIMIT), path, name) if path else None
+        data, path = _text(where, settings, writing.check_name(name))
+        return writing.screen(data, path, name) if path else None
     except errors.BadInput:
         return None
+
+
+def _text(where: places.Places, settings: Mapping[str, Any], name: str) -> tuple[bytes, str]:
+    """A file of the repository's or the user's, else what an installed distribution says; and where it is from."""
+    path = _path(where, name)
+    if path:
+        return files.read_limited(path, LIMIT), path
+    from rookery import extensions
+
+    for each in extensions.hosts(settings):
+        if each.name == name:
+            if each.problem:
+                raise errors.BadInput(f"{each.where}: {each.problem}.", "Correct or remove it.", code="BAD_PROFILE")
+            return each.text.encode(), each.where
+    return b"", ""
 
 
 def _path(where: places.Places, name: str) -> str:

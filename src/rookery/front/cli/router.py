@@ -210,6 +210,21 @@ COMMANDS = (
             extras=(Extra(("--file",), "take the content from this file", metavar="FILE"),)),
     Command("artifacts show", "docket", "sharing.show",
             extras=(Extra(("--raw",), "the content alone, as it was put"),)),
+    Command("docket", "docket", "special_docket.docket", extras=(
+        Extra(("subject",), "the card of this one instead: w3, w3/q1, w3/2 ...", metavar="SUBJECT", may_lack=True),
+        WATCH,
+    )),
+    Command("docket pin", "docket"),
+    Command("verdict", "docket", "special_docket.verdict", optional=("action",)),
+    Command("decisions", "docket", "special_docket.decisions", extras=(
+        Extra(("--summary",), "how many, by whom and how quickly, over a window"),
+        Extra(("--debt",), "what was put away before anybody judged it"),
+        Extra(("--export",), "all of them, as lines of JSON, the oldest first"),
+    )),
+    Command("deliverables", "docket"),
+    Command("rule add", "docket"),
+    Command("rule list", "docket"),
+    Command("rule remove", "docket"),
     Command("bundle save", "docket", "special_bundles.save", extras=(
         Extra(("--yes",), "do not ask what to keep"),
     )),

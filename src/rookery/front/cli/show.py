@@ -55,6 +55,10 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_landing
 
         return show_landing.SHOWS[shown_as]
+    if shown_as.startswith(("docket", "decisions", "rule.")) or shown_as in ("card", "verdict", "debt", "deliverables"):
+        from . import show_docket
+
+        return show_docket.SHOWS[shown_as]
     if shown_as == "demo":
         from . import show_demo
 

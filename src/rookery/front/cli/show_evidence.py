@@ -42,8 +42,9 @@ def _shown(result: dict[str, Any]) -> RenderableType:
     about = [result["worker"] or "", result["taskId"] or "", f"by {result['by']}", clock(result["at"])]
     facts = [f"{name}: {one_line(str(value), 100)}" for name, value in result["data"].items()]
     kind = _kind(result)
+    pinned = " (pinned)" if result["pinned"] else ""
     head = say((result["id"], "bold cyan"), " ", (kind.plain, str(kind.style)), " ",
-               (one_line(result["title"], 200), "bold"), (" (pinned)" if result["pinned"] else "", "yellow"))  # fmt: skip
+               (one_line(result["title"], 200), "bold"), (pinned, "yellow"))  # fmt: skip
     parts: list[RenderableType] = [
         head,
         Text(", ".join(filter(None, about)), "dim"),

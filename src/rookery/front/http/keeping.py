@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any
 
+from rookery import extensions
+from rookery.app import House
 from rookery.core import names
 from rookery.core.caller import Caller
 from rookery.core.delivery import Channel
@@ -13,7 +15,7 @@ from rookery.core.ports import Pace, Terminal
 from rookery.core.screen import Patterns, rules
 from rookery.front.cli import own_hosts
 from rookery.hosts import known, screens
-from rookery.keeper import calling, letters, proof, reaching, terminals
+from rookery.keeper import calling, letters, listening, proof, reaching, terminals
 from rookery.keeper import lander as landing
 from rookery.keeper.courier import Courier, Hand
 from rookery.keeper.crews import Crews
@@ -22,7 +24,7 @@ from rookery.keeper.monitor import Monitor
 from rookery.keeper.reader import Reader
 from rookery.keeper.supervisor import Ground, Supervisor
 from rookery.keeper.tidying import Tidier
-from rookery.runtime import places, posting, process, ptys, tmux
+from rookery.runtime import posting, process, ptys, tmux
 from rookery.store import faults
 
 from .daemon import Daemon
@@ -123,6 +125,31 @@ def tidier(daemon: Daemon) -> Tidier:
     return Tidier(verbs, house.places.home, serves, owner=_owner(house.host), every_s=every_s)
 
 
+class Everywhere(Verbs):
+    """The same verbs, for all teams."""
+
+    async def teams(self) -> list[str]:
+        if self._daemon.only_team:
+            return [self._daemon.team]
+        return [team["teamId"] for team in (await self.call(self._daemon.team, "team.list", {}))["teams"]]
+
+
+async def listen(daemon: Daemon) -> None:
+    """Calls whoever listens. What is installed is looked for beside the loop: that reads many files."""
+    settings = daemon.house.settings
+    listening.told(await asyncio.to_thread(extensions.problems, settings))
+    called = listening.Listening(
+        Everywhere(daemon), daemon.house.bell, lambda: extensions.listeners(settings), poll_s=daemon.poll_s,
+        limit_s=settings["extensions.listener_s"],
+    )  # fmt: skip
+    loop = asyncio.get_running_loop()
+    undo = extensions.when_changed(lambda: loop.call_soon_threadsafe(called.changed.set))
+    try:
+        await called.run()
+    finally:
+        undo()
+
+
 def _owner(host: str) -> str:
     """This very process, as rows name it."""
     me = process.identify(os.getpid())
@@ -132,7 +159,7 @@ def _owner(host: str) -> str:
 def courier(daemon: Daemon) -> Courier:
     house = daemon.house
     verbs, pace = Verbs(daemon), RealPace()
-    written = letters.Letters(verbs, house.places.home, _screens(house.places))
+    written = letters.Letters(verbs, house.places.home, _screens(house))
     witness = proof.Witness(verbs, written, pace, house.settings["delivery.proof_s"])
     return Courier(
         verbs, house.bell, _hands(daemon, pace), owner=_owner(house.host),
@@ -152,7 +179,7 @@ def _hands(daemon: Daemon, pace: Pace) -> Mapping[str, Hand]:
     )
     return {
         Channel.QUEUE: reacher.queue, Channel.RESUME: reacher.resume,
-        Channel.TERMINAL: terminals.Hand(_pane, _screens(house.places), rules(house.settings), pace).put,
+        Channel.TERMINAL: terminals.Hand(_pane, _screens(house), rules(house.settings), pace).put,
         Channel.COMMAND: caller.command, Channel.WEBHOOK: caller.webhook, Channel.NOTIFY: caller.notify,
     }  # fmt: skip
 
@@ -170,6 +197,11 @@ def _pane(address: Mapping[str, Any], pid: int | None, started: str) -> Terminal
     return opened(address, process.Process(pid, started) if pid else None)
 
 
-def _screens(where: places.Places) -> Callable[[str], Patterns | None]:
+def _screens(house: House) -> Callable[[str], Patterns | None]:
     """Of agent programs only, ours and those that someone described. A shell would run what it is given."""
-    return lambda program: screens.of(program) if program in known.TITLES else own_hosts.screen(where, program)
+
+    def of(program: str) -> Patterns | None:
+        ours = program in known.TITLES
+        return screens.of(program) if ours else own_hosts.screen(house.places, house.settings, program)
+
+    return of

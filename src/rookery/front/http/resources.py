@@ -103,6 +103,27 @@ async def worker(ask: Ask) -> Any:
     return await ask.call("worker.show", {"id": ask.path("id")})
 
 
+VERDICT = {"subject": "subject", "action": "action", "text": "said", "option": "option", "branch": "branch"}
+
+
+async def docket(ask: Ask) -> Any:
+    return await ask.call("docket", {"all": ask.query("all") in ("1", "true"), "limit": ask.whole("limit", 50)})
+
+
+async def card(ask: Ask) -> Any:
+    return await ask.call("card", {"subject": ask.query("subject")})
+
+
+async def verdict(ask: Ask) -> Any:
+    """What was looked at is named in the body: a decision about anything else is refused with 409 and its card."""
+    ask.need("subject", "action")
+    return await ask.call("verdict", {VERDICT[name]: value for name, value in ask.given(*VERDICT).items()})
+
+
+async def decisions(ask: Ask) -> Any:
+    return await ask.call("decisions", {"after": ask.whole("after", 0), "limit": ask.whole("limit", 100)})
+
+
 async def can_write(ask: Ask) -> Any:
     path = ask.query("path")
     if not path or ask.agent() is None:

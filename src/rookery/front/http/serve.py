@@ -136,6 +136,7 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         asyncio.create_task(tidier.run()),
         asyncio.create_task(keeping.crews(daemon).run()),
         asyncio.create_task(keeping.lander(daemon).run()),
+        asyncio.create_task(keeping.listen(daemon)),
     ]
     maildrop = _maildrop(daemon)
     try:

@@ -77,6 +77,7 @@ class WorkerReported(TypedDict):
     status: str | None
     review: str
     change: str | None
+    version: str | None
     at: str
     replayed: NotRequired[bool]
 

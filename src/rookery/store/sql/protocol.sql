@@ -75,10 +75,6 @@ WHERE team = :team AND id = :id AND state = 'open';
 UPDATE questions SET state = 'withdrawn', answer = :why, answered_at = :now
 WHERE team = :team AND id = :id AND state = 'open';
 
--- name: close_review_item
--- It was settled.
-UPDATE review_items SET state = 'resolved' WHERE team = :team AND id = :item AND state = 'open';
-
 -- name: working_child
 -- A worker of this one that has not reported yet.
 SELECT id FROM workers WHERE team = :team AND parent = :parent AND parent <> '' AND state <> 'ended'

@@ -209,15 +209,6 @@ DELETE FROM reservations WHERE team = :team AND task = :task;
 -- The paths of a task live as long as its lease.
 UPDATE reservations SET expires_at = :until WHERE team = :team AND task = :task;
 
--- name: new_review_item
--- Something needs a person or an owner.
-INSERT INTO review_items (team, id, kind, ref, title, detail, asked_by, asked_of, created_at, at)
-VALUES (:team, :id, :kind, :ref, :title, :detail, :asked_by, :asked_of, :now, :at);
-
--- name: close_review_items
--- It was settled.
-UPDATE review_items SET state = 'resolved' WHERE team = :team AND ref = :ref AND state = 'open';
-
 -- name: new_spec_claim
 -- Work claimed in someone else's document.
 INSERT INTO spec_claims (team, spec, item, agent, session, reason, claimed_at, at)

@@ -80,13 +80,14 @@ CREATE TABLE deliverables (                   -- a worker's result: a version is
   checks     TEXT    NOT NULL DEFAULT '[]',   -- test runs that were recorded for it, with what really came of them
   provenance TEXT    NOT NULL DEFAULT '{}',   -- kind, host, model, base, tokens, duration
   digest     TEXT    NOT NULL,                -- of everything above: what was shown is what is there
-  state      TEXT    NOT NULL DEFAULT 'open', -- open, promoted, accepted, revised, rejected, discarded, dismissed
+  state      TEXT    NOT NULL DEFAULT 'open', -- open, and what became of it: core/docket.py
   file       TEXT    NOT NULL DEFAULT '',     -- as it was written to the disk
   created_at INTEGER NOT NULL,
   at         INTEGER NOT NULL,
   decided_at INTEGER,
   PRIMARY KEY (team, worker, version)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX deliverables_time ON deliverables (team, created_at);
 CREATE INDEX deliverables_task ON deliverables (team, task) WHERE task <> '';
 CREATE INDEX deliverables_change ON deliverables (team, change) WHERE change <> '';
 CREATE INDEX deliverables_file ON deliverables (team, file) WHERE file <> '';
@@ -100,7 +101,7 @@ ALTER TABLE review_items ADD COLUMN risk INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE review_items ADD COLUMN otherwise TEXT NOT NULL DEFAULT '';  -- what happens if nobody answers
 ALTER TABLE review_items ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE review_items ADD COLUMN closed_at INTEGER;
-CREATE INDEX review_items_queue ON review_items (team, pinned DESC, rank, created_at) WHERE state = 'open';
+CREATE INDEX review_items_queue ON review_items (team, pinned DESC, rank, risk DESC, created_at, id) WHERE state = 'open';
 CREATE INDEX review_items_subject ON review_items (team, subject) WHERE subject <> '';
 CREATE INDEX review_items_worker ON review_items (team, worker, created_at) WHERE worker <> '';
 
@@ -303,10 +304,11 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('transcripts', 'transcripts_open', '1000 100 1'),
   ('transcripts', 'transcripts_closed', '100000 10000 1'),
   ('deliverables', 'deliverables', '100000 10000 2 1'),
+  ('deliverables', 'deliverables_time', '100000 10000 1'),
   ('deliverables', 'deliverables_task', '100000 10000 2'),
   ('deliverables', 'deliverables_change', '100000 10000 1'),
   ('deliverables', 'deliverables_file', '100000 10000 1'),
-  ('review_items', 'review_items_queue', '1000 100 50 20 1'),
+  ('review_items', 'review_items_queue', '1000 100 50 20 10 1 1'),
   ('review_items', 'review_items_subject', '100000 10000 1'),
   ('review_items', 'review_items_worker', '100000 10000 2 1'),
   ('decisions', 'decisions', '100000 10000 1'),

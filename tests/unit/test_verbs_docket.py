@@ -1,0 +1,361 @@
+"""The docket as verbs: what is asked, in which order, and what a verdict does, or does not do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import ledger
+from tests.support.reporting import SUMMARY, TEST, Shop
+from tests.support.stage import MINUTE, Build
+
+
+@pytest.fixture
+def shop(build: Build, tmp_path: Path) -> Shop:
+    return Shop(build(), tmp_path)
+
+
+def queue(shop: Shop, as_: str | None = None, **more: Any) -> list[str]:
+    return [each["subject"] for each in shop.stage.call("docket", as_, **more)["items"]]
+
+
+def card(shop: Shop, subject: str, as_: str | None = None) -> Any:
+    return shop.stage.call("card", as_, subject=subject)
+
+
+def judge(shop: Shop, subject: str, action: str, said: str = "", as_: str | None = None, **more: Any) -> Any:
+    return shop.stage.call("verdict", as_, subject=subject, action=action, said=said, **more)
+
+
+def decided(shop: Shop) -> list[tuple[str, str, str]]:
+    found = shop.stage.call("decisions")["decisions"]
+    return [(each["subject"], each["verb"], each["by"]) for each in reversed(found)]
+
+
+def deliverable(shop: Shop, subject: str) -> Any:
+    return shop.stage.call("deliverables", subject=subject)["deliverables"][0]
+
+
+def findings(shop: Shop, id: str, **more: Any) -> Any:
+    """A result without a change set."""
+    return shop.call(id, "done", **{"outcome": "findings", "summary": SUMMARY, "tests": [TEST], **more})
+
+
+# --- what is asked, and in which order --------------------------------------------------------------------------------
+
+
+def test_only_a_report_earns_ready(shop: Shop) -> None:
+    silent, told = shop.worker("The silent one"), shop.worker("The one that tells")
+    shop.write(silent)
+    assert queue(shop) == [], "whoever works asks nothing"
+    shop.over(silent)
+    assert queue(shop) == ["w1/x1"], "a program that ended well, without a word, has failed"
+    assert shop.stage.call("deliverables")["deliverables"] == []
+    shop.done(told)
+    assert queue(shop) == ["w1/x1", "w2/1"]
+    assert [each["rank"] for each in shop.stage.call("docket")["items"]] == ["failed", "change"]
+
+
+def test_what_comes_first_is_first_and_each_says_what_happens_otherwise(shop: Shop) -> None:
+    ready, change, failed, asking = (shop.worker(f"Task {n}") for n in range(4))
+    findings(shop, ready)
+    shop.done(change)
+    shop.call(failed, "fail", reason="The header has no grammar that could be parsed.")
+    shop.call(asking, "ask", question="Which format?")
+    found = shop.stage.call("docket")
+    assert [each["subject"] for each in found["items"]] == ["w4/q1", "w3/x1", "w2/1", "w1/1"]
+    assert [each["rank"] for each in found["items"]] == ["needs_input", "failed", "change", "ready"]
+    assert all(each["otherwise"] for each in found["items"])
+    assert (found["waiting"], found["counts"]) == (4, {"needs_input": 1, "failed": 1, "change": 1, "ready": 1})
+    shop.stage.call("docket.pin", subject="w1/1")
+    assert queue(shop) == ["w1/1", "w4/q1", "w3/x1", "w2/1"]
+    assert queue(shop, limit=2) == ["w1/1", "w4/q1"]
+
+
+def test_within_a_rank_the_higher_risk_is_first_and_then_the_older(shop: Shop) -> None:
+    first, second, third = (shop.worker(f"Task {n}") for n in range(3))
+    shop.call(first, "ask", question="Which format?", risk="low")
+    shop.stage.clock.pass_time(MINUTE)
+    shop.call(second, "ask", question="May I drop the table?", risk="high")
+    shop.stage.clock.pass_time(MINUTE)
+    shop.call(third, "ask", question="Which colour?", risk="low")
+    assert queue(shop) == ["w2/q1", "w1/q1", "w3/q1"]
+
+
+def test_a_docket_is_of_whoever_is_asked(shop: Shop) -> None:
+    shop.stage.join("ada")
+    mine, hers = shop.worker("Mine"), shop.worker("Hers", as_="ada")
+    shop.call(mine, "ask", question="Which format?")
+    shop.call(hers, "ask", question="Which format?")
+    assert queue(shop) == ["w1/q1"]
+    assert queue(shop, "ada") == ["w2/q1"]
+    assert queue(shop, all=True) == ["w1/q1", "w2/q1"]
+    assert shop.stage.call("docket")["others"] == 1
+
+
+# --- questions --------------------------------------------------------------------------------------------------------
+
+
+def test_the_oldest_question_is_answered_first(shop: Shop) -> None:
+    id = shop.worker()
+    shop.call(id, "ask", question="Which format?", options=["JSON", "YAML"])
+    shop.stage.clock.pass_time(MINUTE)
+    shop.call(id, "ask", question="Which colour?", options=["red", "blue"])
+    shown = card(shop, "w1")
+    assert (shown["subject"], shown["question"]["question"]) == ("w1/q1", "Which format?")
+    judge(shop, shown["subject"], "answer", option=2)
+    answered = shop.stage.call("questions", worker=id)["questions"]
+    assert [(each["question"], each["state"], each["choice"]) for each in answered] == [
+        ("Which colour?", "open", None), ("Which format?", "answered", 2),
+    ]  # fmt: skip
+    assert card(shop, "w1")["subject"] == "w1/q2"
+
+
+def test_a_workers_name_is_good_to_look_by_and_never_to_decide_by(shop: Shop) -> None:
+    id = shop.worker()
+    shop.call(id, "ask", question="Which format?")
+    for named in ("w1", shop.names[id]):
+        refusal = shop.stage.refused("verdict", subject=named, action="answer", said="JSON")
+        assert (refusal.code, refusal.facts["card"]["subject"]) == ("SAY_WHICH", "w1/q1")
+    assert shop.stage.inbox(shop.names[id]) == []
+    judge(shop, f"{shop.names[id]}/q1", "answer", "JSON")
+    assert decided(shop) == [("w1/q1", "answer", "user")]
+
+
+def test_a_plan_is_approved_or_sent_back(shop: Shop) -> None:
+    id = shop.worker()
+    shop.call(id, "ask", question="I will rewrite the parser.", plan=True)
+    assert card(shop, "w1")["matter"] == "plan"
+    assert shop.stage.refused("verdict", subject="w1/q1", action="revise").code == "WORDS_WANTED"
+    assert shop.stage.refused("verdict", subject="w1/q1", action="promote").code == "BAD_ACTION"
+    judge(shop, "w1/q1", "revise", "Keep the parser, and fix the one line.")
+    shop.call(id, "ask", question="I will fix the one line.", plan=True)
+    judge(shop, "w1/q2", "approve")
+    answers = [each["approved"] for each in shop.stage.call("questions", worker=id)["questions"]]
+    assert answers == [True, False]
+    assert decided(shop) == [("w1/q1", "revise", "user"), ("w1/q2", "approve", "user")]
+
+
+def test_an_answer_by_the_old_verb_is_in_the_log_too(shop: Shop) -> None:
+    id = shop.worker()
+    asked = shop.call(id, "ask", question="Which format?", risk="high")
+    shop.stage.clock.pass_time(MINUTE)
+    shop.stage.call("answer", id=asked["id"], said="JSON")
+    (found,) = shop.stage.call("decisions")["decisions"]
+    assert (found["subject"], found["verb"], found["risk"], found["said"]) == ("w1/q1", "answer", "high", "JSON")
+    assert found["waitedMs"] >= MINUTE
+    assert queue(shop) == []
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_promote_lands_the_very_commit_and_is_in_the_log(shop: Shop) -> None:
+    id = shop.worker()
+    told = shop.done(id)
+    assert told["version"] == "w1/1"
+    shown = card(shop, "w1/1")
+    assert shown["change"]["files"][0]["path"] == "header.py"
+    assert [each["claimed"] for each in shown["checks"]] == [True], "what it says of tests is its word"
+    given = judge(shop, "w1/1", "promote", "good")
+    landing = shop.stage.call("land.list")["landings"][0]
+    assert (landing["head"], given["effect"]["landing"]) == (shown["change"]["head"], landing["id"])
+    (found,) = shop.stage.call("decisions")["decisions"]
+    assert (found["verb"], found["head"], found["said"]) == ("promote", landing["head"], "good")
+    assert deliverable(shop, "w1/1")["state"] == "promoted"
+    assert queue(shop) == []
+    again = judge(shop, "w1/1", "promote", "good")
+    assert again == given | {"replayed": True}
+    assert len(shop.stage.call("land.list")["landings"]) == 1
+
+
+def test_a_stale_card_sends_nothing(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    judge(shop, "w1/1", "revise", "The error message has to name the line.")
+    shop.write(id, "more.py")
+    shop.call(id, "done", outcome="completed", summary=SUMMARY + " And the line is named.", tests=[TEST])
+    for action, said in (("promote", ""), ("discard", ""), ("revise", "Once more.")):
+        refusal = shop.stage.refused("verdict", subject="w1/1", action=action, said=said)
+        assert (refusal.code, refusal.facts["card"]["subject"]) == ("STALE_CARD", "w1/2")
+    assert shop.stage.call("land.list")["landings"] == []
+    assert queue(shop) == ["w1/2"]
+
+
+def test_a_question_that_moved_is_answered_by_nobody(shop: Shop) -> None:
+    id = shop.worker()
+    shop.call(id, "ask", question="Which format?")
+    shop.done(id)
+    refusal = shop.stage.refused("verdict", subject="w1/q1", action="answer", said="JSON")
+    assert (refusal.code, refusal.facts["card"]["subject"]) == ("STALE_CARD", "w1/1")
+    assert decided(shop) == []
+
+
+def test_what_another_decided_is_not_decided_again(shop: Shop) -> None:
+    shop.stage.join("ada")
+    id = shop.worker(as_="ada")
+    shop.done(id)
+    judge(shop, "w1/1", "dismiss", as_="ada")
+    refusal = shop.stage.refused("verdict", subject="w1/1", action="promote")
+    assert refusal.code == "STALE_CARD"
+    assert "dismiss by ada" in refusal.message
+
+
+def test_the_author_can_not_approve_its_own(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    for action in ("promote", "dismiss", "discard"):
+        assert shop.refused(id, "verdict", subject="w1/1", action=action).code == "OWN_WORK"
+    shop.stage.join("ada")
+    assert shop.stage.refused("verdict", "ada", subject="w1/1", action="promote").code == "NOT_ASKED"
+    assert queue(shop) == ["w1/1"]
+
+
+def test_revise_sends_its_worker_on_with_the_words_and_its_task(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    given = judge(shop, "w1/1", "revise", "The error message has to name the line.")
+    assert given["effect"] == {"worker": "w1", "how": "it goes on"}
+    task = shop.stage.call("task.show", id="task-0001")
+    assert (task["status"], task["lease"]["holder"]) == ("in_progress", shop.names[id])
+    assert shop.card(id)["report"] == ""
+    assert any("name the line" in each["body"] for each in shop.stage.inbox(shop.names[id]))
+    assert deliverable(shop, "w1/1")["state"] == "revised"
+    assert queue(shop) == []
+    told = shop.call(id, "done", outcome="completed", summary=SUMMARY + " Lines are named.", tests=[TEST])
+    assert told["version"] == "w1/2"
+
+
+def test_revise_starts_a_worker_anew_that_is_over(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    shop.over(id)
+    given = judge(shop, "w1/1", "revise", "The error message has to name the line.")
+    assert given["effect"]["how"] == "a new run"
+    assert (shop.card(id)["state"], shop.card(id)["report"]) == ("queued", "")
+    assert shop.stage.call("task.show", id="task-0001")["status"] == "pending"
+
+
+def test_a_review_that_is_due_is_given_with_the_verdict(shop: Shop) -> None:
+    shop.stage.call("task.add", title="Reviewed", review=True)
+    id = shop.worker("task-0001")
+    assert shop.done(id)["review"] == "pending"
+    judge(shop, "w1/1", "promote")
+    assert shop.stage.call("task.show", id="task-0001")["review"] == "SHIP"
+
+
+def test_a_review_by_the_old_verb_is_a_decision_by_its_reviewer(shop: Shop) -> None:
+    shop.stage.join("ada")
+    shop.stage.call("task.add", title="Reviewed", review=True)
+    id = shop.worker("task-0001")
+    shop.done(id)
+    shop.stage.call("task.review", "ada", id="task-0001", verdict="NEEDS_WORK", feedback="Name the line.")
+    assert decided(shop) == [("w1/1", "revise", "ada")]
+    assert (deliverable(shop, "w1/1")["state"], queue(shop)) == ("revised", [])
+
+
+@pytest.mark.parametrize("action", ["reject", "discard"])
+def test_what_is_not_wanted_is_not_merged_and_its_task_is_given_up(shop: Shop, action: str) -> None:
+    id = shop.worker()
+    shop.done(id)
+    shop.over(id)
+    judge(shop, "w1/1", action, "We do not want a parser.")
+    assert shop.stage.call("task.show", id="task-0001")["status"] == "canceled"
+    assert (shop.stage.call("land.list")["landings"], queue(shop)) == ([], [])
+    assert deliverable(shop, "w1/1")["state"] == f"{action}ed".replace("reject", "reject")
+
+
+def test_accept_and_dismiss_settle_a_result_without_a_change(shop: Shop) -> None:
+    first, second = shop.worker("One"), shop.worker("Two")
+    findings(shop, first)
+    findings(shop, second)
+    assert shop.stage.refused("verdict", subject="w1/1", action="promote").code == "BAD_ACTION"
+    judge(shop, "w1/1", "accept")
+    judge(shop, "w2/1", "dismiss")
+    assert [deliverable(shop, each)["state"] for each in ("w1/1", "w2/1")] == ["accepted", "dismissed"]
+    assert queue(shop) == []
+
+
+# --- what failed ------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_run_is_one_item_and_is_tried_again(shop: Shop) -> None:
+    id = shop.worker()
+    shop.call(id, "fail", reason="The header has no grammar that could be parsed.")
+    assert queue(shop) == ["w1/x1"]
+    shop.over(id)
+    assert queue(shop) == ["w1/x1"], "that its program ends then is no second failure"
+    judge(shop, "w1/x1", "retry", "Use the grammar of RFC 5322.")
+    assert (queue(shop), shop.card(id)["state"]) == ([], "queued")
+    shop.stage.call("worker.begin", "system", id=id, owner="here:1:t1")
+    assert shop.stage.call("task.show", id="task-0001")["status"] == "pending"
+
+
+def test_the_card_of_a_crash_shows_its_last_lines_and_never_the_transcript(shop: Shop) -> None:
+    id = shop.worker()
+    tail = "\n".join(f"line {n}" for n in range(100)) + "\n\x1b[31mpanic: no memory\x1b[0m"
+    shop.stage.call("worker.ended", "system", id=id, run=shop.runs[id], reason="crashed", exit_code=9, tail=tail)
+    shown = card(shop, "w1")
+    assert (shown["subject"], shown["tail"][-1], len(shown["tail"])) == ("w1/x1", "panic: no memory", 15)
+    assert {each["action"] for each in shown["actions"]} == {"retry", "dismiss", "bundle", "discard"}
+
+
+@pytest.mark.parametrize("wish", ["stop", "respawn"])
+def test_what_was_stopped_or_started_anew_on_purpose_asks_nothing(shop: Shop, wish: str) -> None:
+    id = shop.worker()
+    shop.stage.call(wish, id=id)
+    shop.over(id, "stopped")
+    assert queue(shop) == []
+
+
+def test_respawn_and_delete_close_what_was_asked(shop: Shop) -> None:
+    for n, verb in enumerate(("respawn", "delete"), 1):
+        id = shop.worker(f"Task {n}")
+        shop.over(id, "crashed")
+        assert queue(shop) == [f"w{n}/x1"]
+        shop.stage.call(verb, id=id)
+        assert queue(shop) == []
+
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_version_is_written_once_for_each_report_and_its_file_says_the_same(shop: Shop) -> None:
+    id = shop.worker()
+    first = shop.done(id)
+    assert shop.done(id) == first | {"replayed": True}
+    (found,) = shop.stage.call("deliverables")["deliverables"]
+    shown = deliverable(shop, "w1/1")
+    assert (shown["fileState"], shown["corrupt"]) == ("whole", False)
+    path = Path(shop.stage.store.location).parent / shown["file"]
+    written = json.loads(path.read_text())
+    assert (written["digest"], written["summary"], written["version"]) == (found["digest"], SUMMARY, 1)
+    assert (path.stat().st_mode & 0o777, path.name) == (0o600, "1.json")
+    path.unlink()
+    assert deliverable(shop, "w1/1")["fileState"] == "written", "a product is made again"
+    assert json.loads(path.read_text()) == written
+
+
+def test_a_corrupt_version_is_reported_and_never_overwritten(shop: Shop) -> None:
+    first, second = shop.worker("One"), shop.worker("Two")
+    shop.done(first)
+    path = Path(shop.stage.store.location).parent / deliverable(shop, "w1/1")["file"]
+    path.write_text("{}")
+    assert deliverable(shop, "w1/1")["fileState"] == "corrupt"
+    assert path.read_text() == "{}"
+    foreign = path.parent.parent / "w2" / "1.json"
+    foreign.parent.mkdir()
+    foreign.write_text("someone else's")
+    assert shop.done(second)["report"] == "done", "a file that is in the way fails no report"
+    assert (deliverable(shop, "w2/1")["fileState"], foreign.read_text()) == ("corrupt", "someone else's")
+
+
+def test_a_version_whose_row_was_changed_is_not_judged(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    with ledger.writing(shop.stage.store.location) as db:
+        ledger.rows(db, "UPDATE deliverables SET summary = 'All is well.'", {})
+    assert card(shop, "w1/1")["result"]["corrupt"]
+    assert shop.stage.refused("verdict", subject="w1/1", action="promote").code == "STORE_CORRUPT"
+    assert shop.stage.call("land.list")["landings"] == []
