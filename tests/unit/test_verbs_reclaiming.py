@@ -38,7 +38,7 @@ class Calls:
     async def teams(self) -> list[str]:
         return ["crew"]
 
-    async def call(self, _team: str, verb: str, args: Mapping[str, Any]) -> Any:
+    async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any:
         return self._stage.call(verb, "system", **args)
 
 
@@ -152,8 +152,8 @@ def test_without_the_hold_a_new_run_would_have_been_begun_in_between(shop: Homed
     seen = _in_between(shop, id, monkeypatch)
 
     class Careless(Calls):
-        async def call(self, _team: str, verb: str, args: Mapping[str, Any]) -> Any:
-            return {"held": True, "open": []} if verb == "worker.away" else await super().call(_team, verb, args)
+        async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any:
+            return {"held": True, "open": []} if verb == "worker.away" else await super().call(team, verb, args)
 
     tidier = tidying.Tidier(Careless(shop.stage), str(shop.home), lambda _team: True, owner=KEEPER)
     asyncio.run(tidier.look())
