@@ -120,6 +120,10 @@ def test_a_large_edit_is_not_compared_line_by_line() -> None:
     assert (shown.added, shown.removed) == (2 * diffs.COMPARED, diffs.COMPARED)
 
 
+def made(fields: dict[str, Any]) -> Event:
+    return Event(**fields)
+
+
 KINDS = (activity.CALL, activity.ANSWER, activity.DONE, activity.TEXT, activity.PROMPT, activity.ERROR,
          activity.STARTED, activity.RESULT)  # fmt: skip
 EDITS = st.tuples(st.text(max_size=9), st.text(max_size=20), st.text(max_size=20), st.text(max_size=30), st.booleans())
@@ -129,7 +133,7 @@ EVENTS = st.fixed_dictionaries({
     "id": st.text(max_size=200) | st.sampled_from(["a", "b"]), "command": st.text(max_size=40),
     "edits": st.lists(EDITS.map(lambda parts: Edit(*parts)), max_size=3).map(tuple),
     "code": st.none() | st.integers(-300, 300), "part": st.booleans(),
-}).map(lambda fields: Event(**fields))  # fmt: skip
+}).map(made)  # fmt: skip
 
 
 @given(events=st.lists(EVENTS, max_size=12), scope=st.text(max_size=10), root=st.text(max_size=6))

@@ -186,7 +186,7 @@ def test_time_grows_with_the_text(piece: str) -> None:
         return min(taken(text) for _ in range(5))
 
     best(1000)  # patterns are compiled once
-    assert best(256_000) < 200 * best(8_000)
+    assert best(96_000) < 200 * best(3_000)
 
 
 def taken(text: str) -> float:

@@ -40,6 +40,11 @@ test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; 
 
 @pytest.mark.parametrize(("said", "counted"), [
     (JEST, Run("jest", 7, 1, 1)), (VITEST, Run("vitest", 4, 1)), (GO, Run("go", 1, 1)), (GO_V, Run("go", 1, 0, 1)),
+    (f"  ● Test suite failed to run\n{JEST.replace('1 failed, 1 skipped, ', '')}", Run("jest", 7, 0, 0, 1)),
+    (VITEST.replace("\x1b[31m1 failed\x1b[39m | ", ""), Run("vitest", 4, 0, 0, 1)),
+    ("Summary [   0.012s] 5 tests run: 4 passed, 1 failed, 2 skipped", Run("cargo", 4, 1, 2)),
+    (f"error: could not compile `m` (lib)\n{CARGO}", Run("cargo", 5, 1, 2, 1)),
+    ("error: could not compile `m` (lib) due to 1 previous error", Run("cargo", errors=1)),
     (GO_BROKEN, Run("go", 0, 0, 0, 1)), (CARGO, Run("cargo", 5, 1, 2)),
     ("no tests ran in 0.01s\n", Run("pytest")), ("===== 2 passed, 1 warning in 0.1s =====", Run("pytest", 2)),
     ("1 failed, 2 passed, 3 errors in 61.02s (0:01:01)", Run("pytest", 2, 1, 0, 3)),

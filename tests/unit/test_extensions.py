@@ -58,11 +58,15 @@ def house(folder: Path, **more: str) -> app.House:
 # --- a real one -------------------------------------------------------------------------------------------------------
 
 
-def test_the_example_is_built_installed_and_used(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_is_built_installed_and_used(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(example))
     here = house(tmp_path)
     try:
-        (row,) = [each for each in here.client.call("kinds", {}, here.caller())["kinds"] if each["name"] == "translator"]
+        (row,) = [
+            each for each in here.client.call("kinds", {}, here.caller())["kinds"] if each["name"] == "translator"
+        ]
         assert (row["layer"], row["source"], row["max_active"]) == ("extension", "rookery-example (translator)", 2)
         shown = here.client.call("kind.show", {"name": "translator"}, here.caller())
         assert shown["body"].startswith("Translate what you are asked to.")
@@ -109,7 +113,13 @@ def test_a_repository_can_not_say_which(tmp_path: Path) -> None:
 
 def test_the_users_kind_of_that_name_comes_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "---\\nname: scout2\\ndescription: {}\\n---\\n"
-    installed(tmp_path / "site", monkeypatch, "more-kinds", f'KIND = "{text.format("theirs")}"\n', kinds="scout2 = more_kinds:KIND")
+    installed(
+        tmp_path / "site",
+        monkeypatch,
+        "more-kinds",
+        f'KIND = "{text.format("theirs")}"\n',
+        kinds="scout2 = more_kinds:KIND",
+    )
     mine = tmp_path / ".config" / "rookery" / "kinds"
     here = house(tmp_path)
     assert [each.layer for each in here.directory.kind("scout2")] == ["extension"]
@@ -144,7 +154,9 @@ def test_what_can_not_be_loaded_is_said_with_whose_it_is(tmp_path: Path, monkeyp
         here.close()
 
 
-@pytest.mark.parametrize("code", ["K = 7", "def K(): raise ValueError('\\x1b[31m')", "def K(): return {1: 'x'}", "K = None"])
+@pytest.mark.parametrize(
+    "code", ["K = 7", "def K(): raise ValueError('\\x1b[31m')", "def K(): return {1: 'x'}", "K = None"]
+)
 def test_what_is_no_text_is_no_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     installed(tmp_path / "site", monkeypatch, "odd", code + "\n", kinds="k = odd:K")
     (kind,) = extensions.kinds(settings())
@@ -152,7 +164,9 @@ def test_what_is_no_text_is_no_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "\x1b" not in kind.problem
 
 
-def test_a_policy_that_fails_has_no_opinion_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_that_fails_has_no_opinion_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = "def bad(facts): raise KeyError('x')\ndef rude(facts):\n    facts['paths'].clear()\n    return 5\n"
     installed(tmp_path / "site", monkeypatch, "pols", code, policies="bad = pols:bad\nrude = pols:rude")
     found = extensions.policies(settings())
@@ -189,5 +203,3 @@ def test_registering_can_be_undone_and_undone_twice_does_nothing() -> None:
     other()
     with pytest.raises(TypeError):
         extensions.listen("no function")  # type: ignore[arg-type]
-
-

@@ -4,8 +4,8 @@ What has a form of its own (keys of known services, JWTs, private keys, our own 
 only known by its name (`password=`, `"token":`) goes where a value is given to it, not where people write about it.
 In doubt something goes: evidence with a hole in it is still evidence, and a key that was stored has to be changed.
 
-Every pattern takes time in proportion to the text, whatever the text is: a run of characters is either bounded, or
-taken as a whole (possessive) and begun only where no such run is under way.
+Every pattern takes time in proportion to the text, whatever the text is: it is tried where its first letters stand, and
+a run of characters is either bounded, or taken as a whole (possessive) and begun only where none is under way.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 MARK = "[redacted]"
 
-# (one of these has to be in the text at all, which is quickly seen; the pattern). What is in group `keep` stays.
+# (how it begins, which is quickly found; the pattern there). What is in group `keep` stays.
 _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("PRIVATE KEY",),
+    (("-----BEGIN",),
      r"(?P<keep>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
      r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
      r"|(?:\s|\\[nr])*+(?:[A-Za-z0-9+/=]{16,}+(?:\s|\\[nr])*+)++)"),
@@ -37,7 +37,7 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("sk-",), r"(?<![A-Za-z0-9_-])sk-(?:(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}+|[A-Za-z0-9]{32,}+)"),
     (("AIza",), r"(?<![A-Za-z0-9_-])AIza[A-Za-z0-9_-]{35}"),
     (("ya29.", "GOCSPX-"), r"(?<![A-Za-z0-9_-])(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}+"),
-    (("_live_", "_test_", "whsec_"),
+    (("sk_live_", "rk_live_", "pk_live_", "sk_test_", "rk_test_", "pk_test_", "whsec_"),
      r"(?<![A-Za-z0-9])(?:[srp]k_(?:live|test)_[A-Za-z0-9]{10,}+|whsec_[A-Za-z0-9+/=]{20,}+)"),
     (("npm_",), r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}+"),
     (("pypi-",), r"(?<![A-Za-z0-9_-])pypi-[A-Za-z0-9_-]{50,}+"),
@@ -78,19 +78,12 @@ _TO_BE_FILLED = ("your", "my-", "xxx", "example", "placeholder", "dummy")
 def redacted(text: str) -> tuple[str, int]:
     """The text without secrets, and how many were taken out. Done again it changes nothing."""
     total = 0
-    for hints, pattern in _FORMS:
-        if any(hint in text for hint in hints):
-            text, count = _compiled(pattern).subn(_kept, text)
-            total += count
-    lowered = text.lower()
-    for is_here, pattern, judge in (
-        ("://" in text, _URL, _in_url),
-        ("authorization" in lowered or "bearer" in lowered or "basic" in lowered, _HEADER, _in_header),
-        (any(name in lowered for name in _NAMES), _GIVEN, _in_assignment),
-    ):
-        if is_here:
-            text, count = _judged(pattern, judge, text)
-            total += count
+    for begins, pattern in _FORMS:
+        text, count = _without(text, text, begins, pattern, _all_of_it)
+        total += count
+    for begins, pattern, judge in _JUDGED:
+        text, count = _without(text, _lowered(text), begins, pattern, judge)
+        total += count
     return text, total
 
 
@@ -114,10 +107,16 @@ class _Cut(NamedTuple):
     end: int
 
 
-def _judged(pattern: str, judge: "Callable[[Match[str]], _Cut]", text: str) -> tuple[str, int]:
+def _without(
+    text: str, searched: str, begins: tuple[str, ...], pattern: str, judge: "Callable[[Match[str]], _Cut]"
+) -> tuple[str, int]:
     parts: list[str] = []
-    upto = count = 0
-    for match in _compiled(pattern).finditer(text):
+    upto = looked = count = 0
+    for place in _places(searched, begins):
+        match = _compiled(pattern).match(text, place) if place >= looked else None
+        if match is None:
+            continue
+        looked = match.end()
         cut = judge(match)
         if cut.start < cut.end:
             parts += [text[upto : cut.start], MARK]
@@ -125,11 +124,28 @@ def _judged(pattern: str, judge: "Callable[[Match[str]], _Cut]", text: str) -> t
     return ("".join([*parts, text[upto:]]), count) if count else (text, 0)
 
 
+def _places(searched: str, begins: tuple[str, ...]) -> list[int]:
+    """Where any of these words stands, in order."""
+    found: set[int] = set()
+    for word in begins:
+        place = searched.find(word)
+        while place >= 0:
+            found.add(place)
+            place = searched.find(word, place + 1)
+    return sorted(found)
+
+
+def _lowered(text: str) -> str:
+    """In small letters, with every letter in its place: a few become two, and are left as they are."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
+
+
 _STAYS = _Cut(0, 0)
 
 
-def _kept(match: "Match[str]") -> str:
-    return (match.groupdict().get("keep") or "") + MARK
+def _all_of_it(match: "Match[str]") -> _Cut:
+    return _Cut(match.end("keep") if "keep" in match.re.groupindex else match.start(), match.end())
 
 
 def _in_url(match: "Match[str]") -> _Cut:
@@ -206,6 +222,14 @@ def _is_mixed(value: str) -> bool:
     """Letters of both cases, digits or signs together, as chance has it and words do not."""
     kinds = (any(c.isdigit() for c in value), any(c.islower() for c in value), any(c.isupper() for c in value[1:]))
     return sum(kinds) >= 2
+
+
+_JUDGED = (
+    (("://",), _URL, _in_url),
+    (("authorization", "bearer", "basic"), _HEADER, _in_header),
+    (("pass", "pwd", "secret", "token", "api", "access", "private", "auth", "signing", "encryption", "account",
+      "credential"), _GIVEN, _in_assignment),
+)  # fmt: skip
 
 
 @cache

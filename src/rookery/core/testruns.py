@@ -75,12 +75,20 @@ def _jest(lines: list[str]) -> Run | None:
         if word == "Tests:":
             counts = _counts(rest)
             if counts is not None:
-                return Run("jest", **counts)
+                return Run("jest", **counts)._replace(errors=sum("Test suite failed to run" in line for line in lines))
         elif word == "Tests":
             counts = _counts(rest.rpartition("(")[0].strip() or rest)
             if counts:
-                return Run("vitest", **counts)
+                return Run("vitest", **counts)._replace(errors=0 if counts.get("failed") else _broken_files(lines))
     return None
+
+
+def _broken_files(lines: list[str]) -> int:
+    """Files that failed though no test in them did: they could not be loaded."""
+    for line in reversed(lines):
+        if line.startswith("Test Files "):
+            return (_counts(line[len("Test Files ") :].rpartition("(")[0].strip()) or {}).get("failed", 0)
+    return 0
 
 
 # -- cargo -----------------------------------------------------------------------------------------------------------
@@ -88,7 +96,8 @@ def _jest(lines: list[str]) -> Run | None:
 
 def _cargo(lines: list[str]) -> Run | None:
     """`test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out`, once for each binary."""
-    total: Run | None = None
+    broken = sum(line.startswith("error: could not compile") for line in lines)
+    total = Run("cargo", errors=broken) if broken else _nextest(lines)
     for line in lines:
         verdict, _, rest = line.removeprefix("test result: ").partition(". ")
         if verdict in ("ok", "FAILED") and line.startswith("test result: "):
@@ -96,9 +105,19 @@ def _cargo(lines: list[str]) -> Run | None:
             before = total or Run("cargo")
             total = Run(
                 "cargo", before.passed + known.get("passed", 0), before.failed + known.get("failed", 0),
-                before.skipped + known.get("ignored", 0),
+                before.skipped + known.get("ignored", 0), before.errors,
             )  # fmt: skip
     return total
+
+
+def _nextest(lines: list[str]) -> Run | None:
+    """`Summary [   0.012s] 5 tests run: 4 passed, 1 failed, 2 skipped`."""
+    for line in reversed(lines):
+        before, _, rest = line.partition(" run: ")
+        counts = _counts(rest) if before.startswith("Summary [") and before.endswith((" test", " tests")) else None
+        if counts:
+            return Run("cargo", **counts)
+    return None
 
 
 def _pair(part: str) -> tuple[str, int]:

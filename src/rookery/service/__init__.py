@@ -26,6 +26,7 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     teams.py    what a team is                   budget.py    what it used, and may use
     limits.py   asked before a claim or a send   turns.py    an agent's turn, for hooks: offer, step, told, phase
     endpoints.py the ways to an agent            waiters.py  processes beside idle programs
+    evidence.py what happened, kept and shown    finding.py  search in all of it
     artifacts.py shared outputs                  idempotency.py keys and the answers given under them
     records.py  what is kept of a worker's run   transcripts.py records of sessions, and how far they were read
     bundles.py  evidence saved for others        loading.py  what of it stands in an agent's context

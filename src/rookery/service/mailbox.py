@@ -260,19 +260,13 @@ def context(tx: Tx) -> dict[str, Any]:
     return {"agent": me["name"], "text": digest.render(me["name"], shown, counts["total"], counts, limits), **counts}
 
 
-def search(
-    tx: Tx,
-    query: Annotated[list[str], Arg('words, "a phrase" or a prefix*', positional=True, metavar="QUERY")],
-    *,
-    everyone: Annotated[bool, Arg("the whole team's mail, not only yours")] = False,
-    limit: Annotated[int | None, Arg("how many at most", flag="-n")] = None,
-) -> dict[str, Any]:
+def found_in_mail(tx: Tx, terms: list[searching.Term], everyone: bool, limit: int) -> list[dict[str, Any]]:
+    """Messages by their words: the caller's own, unless all were asked for or the person asks."""
     me = tx.me()
-    terms = searching.parse(" ".join(query))
     scope = 0 if everyone or me["name"] == names.PERSON else me["id"]
-    rows = tx.all("search_messages", match=tx.match(terms), agent=scope, limit=checked_limit(limit, 20))
+    rows = tx.all("search_messages", match=tx.match(terms), agent=scope, limit=limit)
     hits: list[dict[str, Any]] = []
     for row in rows:
         message = cards.card(tx, row["n"], tx.one("delivery", agent=me["id"], message=row["n"]), chars=100_000)
         hits.append(message | {"snippet": searching.snippet(message.pop("body"), terms), "rank": round(row["rank"], 4)})
-    return {"query": " ".join(query), "messages": hits}
+    return hits

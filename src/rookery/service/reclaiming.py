@@ -45,6 +45,8 @@ def _is_done_with(tx: Tx, row: Row, landings: Sequence[Row]) -> bool:
     task = tx.one("task_hold", id=row["task"]) if row["task"] else None
     if task is not None and (task["status"] not in OVER or task["review"] == tasks.REVIEW_PENDING):
         return False
+    if tx.one("discarded_last", worker=row["id"]) is not None:
+        return True
     # Where nothing lands by itself, what was made lies in the worktree until somebody looked at it.
     return Land.LANDED in states or bool(row["crew"] and terms_of(tx, row["crew"]).get("land"))
 

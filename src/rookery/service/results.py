@@ -50,7 +50,9 @@ def look(tx: Tx, worker: Row, row: Row) -> docket.Seen:
     paths = [path for each in files for path in (each["path"], each.get("from", "")) if path]
     count, lines = (change["paths"], change["added"] + change["removed"]) if change else (0, 0)
     checks = deliverables.checks_of(row)
-    risk = docket.risk_of(count, lines, checks, contested(tx, row["change"]), row["outcome"])
+    gone = sum(each["status"] == "D" for each in files)
+    size = docket.Size(count, lines, gone, any(map(docket.steers, paths)))
+    risk = docket.risk_of(size, checks, contested(tx, row["change"]), row["outcome"])
     return docket.Seen(
         worker["kind"], worker["host"], row["outcome"], paths, len(files) == count, count, lines, checks, risk,
         bool(change),

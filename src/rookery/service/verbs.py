@@ -100,7 +100,7 @@ TABLE: tuple[Verb, ...] = (
     Verb("receipts", "mailbox.receipts", "What became of a message in every mailbox", writes=False),
     Verb("pending", "mailbox.pending", "How much unread mail waits, by priority", writes=False),
     Verb("context", "mailbox.context", "Waiting mail as text for an agent's prompt", writes=False),
-    Verb("search", "mailbox.search", "Find messages by their words", writes=False),
+    Verb("search", "finding.search", "Find artifacts, messages, tasks and decisions by their words", writes=False),
     # tasks
     Verb("task.add", "tasks.add", "Add a task to the team's list"),
     Verb("task.list", "tasks.listed", "Tasks in the order they were made", writes=False),

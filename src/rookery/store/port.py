@@ -49,8 +49,8 @@ class Transaction(Protocol):
         """How many rows changed."""
         ...
 
-    def match(self, terms: Sequence[Term]) -> str:
-        """A search in the language of the store's full-text index (a dialect difference)."""
+    def match(self, terms: Sequence[Term], columns: str = "subject body tags") -> str:
+        """A search of these columns in the language of the store's full-text index (a dialect difference)."""
         ...
 
     def next_seq(self) -> int:

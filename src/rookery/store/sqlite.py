@@ -81,10 +81,10 @@ class SqliteTransaction:
         self._execute(self._queries[query], params).fetchall()
         return self._connection.changes()
 
-    def match(self, terms: Sequence[Term]) -> str:
+    def match(self, terms: Sequence[Term], columns: str = "subject body tags") -> str:
         """Quoted terms, so that nothing a person types is read as an FTS5 operator."""
         quoted = [f'"{" ".join(term.words)}"{"*" if term.prefix else ""}' for term in terms]
-        return f"scope : t{self.team} AND {{subject body tags}} : ({' AND '.join(quoted)})"
+        return f"scope : t{self.team} AND {{{columns}}} : ({' AND '.join(quoted)})"
 
     def next_seq(self) -> int:
         self._seq += 1

@@ -83,7 +83,7 @@ def _show(shown_as: str) -> Callable[[Any], RenderableType]:
         from . import show_bundles
 
         return show_bundles.SHOWS[shown_as]
-    if shown_as in ("artifacts", "show", "pin", "unpin"):
+    if shown_as in ("artifacts", "show", "pin", "unpin", "search"):
         from . import show_evidence
 
         return show_evidence.SHOWS[shown_as]
@@ -320,23 +320,6 @@ def _receipt(receipt: dict[str, Any]) -> str:
     return f"{receipt['stage']} {time_of(receipt['at'])}" + (f" ({more})" if more else "")
 
 
-def _search(result: dict[str, Any]) -> RenderableType:
-    if not result["messages"]:
-        return say(f"Nothing found for {one_line(result['query'], 60)!r}.")
-    lines: list[RenderableType] = []
-    for m in result["messages"]:
-        lines.append(
-            say(
-                (m["id"], "bold"),
-                "  ",
-                (one_line(m["subject"], 60), "cyan"),
-                (f"  {m['from']} → {m['to']}  {clock(m['created_at'])}", "dim"),
-            )
-        )
-        lines.append(Padding(Text(one_line(m["snippet"], 160)), (0, 0, 0, 4)))
-    return Group(*lines)
-
-
 def _escalations(result: dict[str, Any]) -> RenderableType:
     if not result["escalations"]:
         return Text("No escalations.")
@@ -472,7 +455,7 @@ SHOWS: dict[str, Callable[[Any], RenderableType]] = {
     "join": _join, "leave": _leave, "rename": _rename, "who": _who, "whois": _whois, "status": _whois,
     "send": _sent, "tell": _sent, "broadcast": _sent, "reply": _sent, "handoff": _sent, "escalate": _sent,
     "inbox": _inbox,
-    "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts, "search": _search,
+    "read": _read, "ack": _steps, "archive": _steps, "thread": _thread, "receipts": _receipts,
     "escalations": _escalations, "lenses": _lenses, "feed": _feed, "events": _feed, "stats": _stats,
     "config": _config, "doctor": _doctor, "backup": _backup, "export": _export, "import": _import,
     "export.audit": _export_audit,

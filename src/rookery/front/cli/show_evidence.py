@@ -3,6 +3,7 @@
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from rookery.core.text import fence, one_line
@@ -74,4 +75,35 @@ def _pinned(result: dict[str, Any]) -> RenderableType:
     return say(f"{word}: {', '.join(result['ids'])}.")
 
 
-SHOWS = {"artifacts": _artifacts, "show": _shown, "pin": _pinned, "unpin": _pinned}
+# -- search ------------------------------------------------------------------------------------------------------------
+
+
+def _search(result: dict[str, Any]) -> RenderableType:
+    lines: list[RenderableType] = []
+    for kind, head in (("artifacts", _found), ("messages", _letter), ("tasks", _task), ("decisions", _decision)):
+        for hit in result[kind]:
+            lines += [head(hit), Padding(Text(one_line(hit["snippet"], 160)), (0, 0, 0, 4))]
+    return Group(*lines) if lines else say(f"Nothing found for {one_line(result['query'], 60)!r}.")
+
+
+def _found(hit: dict[str, Any]) -> Text:
+    kind = _kind(hit)
+    return say((hit["id"], "bold"), "  ", (kind.plain, str(kind.style)), "  ", one_line(hit["title"], 80),
+               (f"  {hit['worker'] or hit['by']}  {clock(hit['at'])}", "dim"))  # fmt: skip
+
+
+def _letter(hit: dict[str, Any]) -> Text:
+    return say((hit["id"], "bold"), "  ", (one_line(hit["subject"], 60), "cyan"),
+               (f"  {hit['from']} \u2192 {hit['to']}  {clock(hit['created_at'])}", "dim"))  # fmt: skip
+
+
+def _task(hit: dict[str, Any]) -> Text:
+    return say((hit["id"], "bold"), "  ", (one_line(hit["title"], 80), "cyan"), (f"  {hit['status']}", "dim"))
+
+
+def _decision(hit: dict[str, Any]) -> Text:
+    return say((hit["id"], "bold"), f"  {hit['verb']} ", (hit["subject"], "bold"),
+               (f"  {hit['by']}  {clock(hit['at'])}", "dim"))  # fmt: skip
+
+
+SHOWS = {"search": _search, "artifacts": _artifacts, "show": _shown, "pin": _pinned, "unpin": _pinned}

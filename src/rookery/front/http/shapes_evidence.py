@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+from .shapes_mail import Hit
 from .shapes_team import Artifact
 
 
@@ -40,6 +41,39 @@ class Taken(TypedDict):
     dropped: int
 
 
+class FoundPiece(Piece):
+    snippet: str
+    rank: float
+
+
+class FoundTask(TypedDict):
+    id: str
+    title: str
+    status: str
+    at: str
+    snippet: str
+    rank: float
+
+
+class FoundDecision(TypedDict):
+    id: str
+    verb: str
+    subject: str
+    by: str
+    at: str
+    snippet: str
+    rank: float
+
+
+class Hits(TypedDict):
+    query: str
+    messages: list[Hit]
+    artifacts: list[FoundPiece]
+    tasks: list[FoundTask]
+    decisions: list[FoundDecision]
+
+
 RESULTS: Mapping[str, Any] = {
     "artifacts": Pieces, "show": Shown, "pin": Pinned, "unpin": Pinned, "evidence.take": Taken,
+    "search": Hits,
 }  # fmt: skip

@@ -224,11 +224,6 @@ class Context(Pending):
     text: str
 
 
-class Hits(TypedDict):
-    query: str
-    messages: list[Hit]
-
-
 class Exported(TypedDict):
     letters: list[Letter]
     after: list[int] | None
@@ -245,6 +240,6 @@ RESULTS: Mapping[str, Any] = {
     "drop": Sent, "lenses": KnownLenses,
     "send": Sent, "broadcast": Sent | SentApart, "reply": Sent, "handoff": Sent, "escalate": Escalated,
     "escalations": Escalations, "inbox": Inbox, "read": Message, "ack": Steps, "archive": Steps,
-    "thread": Conversation, "receipts": Receipts, "pending": Pending, "context": Context, "search": Hits,
+    "thread": Conversation, "receipts": Receipts, "pending": Pending, "context": Context,
     "export_mail": Exported, "import_mail": Imported,
 }  # fmt: skip

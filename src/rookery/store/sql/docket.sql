@@ -216,3 +216,8 @@ WHERE r.team = :team ORDER BY r.position;
 -- name: drop_rule
 -- It decides no more.
 DELETE FROM rules WHERE team = :team AND name = :name;
+
+-- name: discarded_last
+-- Whether what a worker delivered last was thrown away.
+SELECT d.version FROM deliverables d WHERE d.team = :team AND d.worker = :worker AND d.state = 'discarded'
+  AND d.version = (SELECT max(e.version) FROM deliverables e WHERE e.team = :team AND e.worker = :worker);

@@ -26,6 +26,13 @@ FROM evidence e JOIN agents a ON a.team = e.team AND a.id = e.agent
 LEFT JOIN artifacts r ON e.kind = 'output' AND r.team = e.team AND r.id = e.ref
 WHERE e.team = :team AND e.ref = :ref;
 
+-- name: evidence_by_number
+-- One piece, as a search found it.
+SELECT e.*, a.name AS agent_name, r.id AS shared, r.name, r.kind AS shared_kind, r.file AS shared_file
+FROM evidence e JOIN agents a ON a.team = e.team AND a.id = e.agent
+LEFT JOIN artifacts r ON e.kind = 'output' AND r.team = e.team AND r.id = e.ref
+WHERE e.team = :team AND e.n = :n;
+
 -- name: evidence_listed
 -- Newest first.
 SELECT e.*, a.name AS agent_name, r.id AS shared, r.name, r.kind AS shared_kind, r.file AS shared_file

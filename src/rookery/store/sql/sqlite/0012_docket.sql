@@ -61,8 +61,7 @@ CREATE TABLE transcripts (                    -- what agent programs write down 
   at      INTEGER NOT NULL,
   PRIMARY KEY (team, path)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX transcripts_open ON transcripts (team, session) WHERE closed = 0;
-CREATE INDEX transcripts_closed ON transcripts (team, at) WHERE closed = 1;
+CREATE INDEX transcripts_closed ON transcripts (team, closed, at);
 
 CREATE TABLE deliverables (                   -- a worker's result: a version is never written again
   team       INTEGER NOT NULL,
@@ -279,6 +278,38 @@ CREATE TRIGGER bundles_hold_more AFTER UPDATE OF items ON bundles WHEN new.items
   UPDATE evidence SET held = 1 WHERE team = new.team AND id IN (SELECT value FROM json_each(new.items));
 END;
 
+-- Tasks and decisions are found by their words, too. Their numbers are their team's, so a row of the index has both.
+CREATE VIRTUAL TABLE tasks_fts USING fts5 (
+  scope, title, body, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER tasks_indexed AFTER INSERT ON tasks BEGIN
+  INSERT INTO tasks_fts (rowid, scope, title, body)
+  VALUES (new.team << 32 | new.n, 't' || new.team, new.title, new.description || ' ' || new.why || ' ' || new.result);
+END;
+CREATE TRIGGER tasks_reindexed AFTER UPDATE OF title, description, why, result ON tasks
+WHEN (old.title, old.description, old.why, old.result) <> (new.title, new.description, new.why, new.result) BEGIN
+  DELETE FROM tasks_fts WHERE rowid = old.team << 32 | old.n;
+  INSERT INTO tasks_fts (rowid, scope, title, body)
+  VALUES (new.team << 32 | new.n, 't' || new.team, new.title, new.description || ' ' || new.why || ' ' || new.result);
+END;
+CREATE TRIGGER tasks_unindexed AFTER DELETE ON tasks BEGIN
+  DELETE FROM tasks_fts WHERE rowid = old.team << 32 | old.n;
+END;
+INSERT INTO tasks_fts (rowid, scope, title, body)
+SELECT team << 32 | n, 't' || team, title, description || ' ' || why || ' ' || result FROM tasks;
+
+CREATE VIRTUAL TABLE decisions_fts USING fts5 (
+  scope, title, body, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER decisions_indexed AFTER INSERT ON decisions BEGIN
+  INSERT INTO decisions_fts (rowid, scope, title, body)
+  VALUES (new.team << 32 | new.n, 't' || new.team, new.verb || ' ' || new.subject || ' ' || new.choice,
+    new.said || ' ' || new.rule || ' ' || new.task || ' ' || new.worker);
+END;
+CREATE TRIGGER decisions_unindexed AFTER DELETE ON decisions BEGIN
+  DELETE FROM decisions_fts WHERE rowid = old.team << 32 | old.n;
+END;
+
 -- What was shared before is evidence as well.
 INSERT INTO evidence (team, id, ref, kind, agent, task, title, bytes, digest, data, held, created_at, at)
 SELECT team, 'o' || row_number() OVER (PARTITION BY team ORDER BY n), id, 'output', agent, task, kind || ' ' || name,
@@ -301,8 +332,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('evidence', 'evidence_age', '1000000 100000 1'),
   ('evidence_kept', 'evidence_kept', '10000 1000 1'),
   ('transcripts', 'transcripts', '100000 10000 1'),
-  ('transcripts', 'transcripts_open', '1000 100 1'),
-  ('transcripts', 'transcripts_closed', '100000 10000 1'),
+  ('transcripts', 'transcripts_closed', '100000 10000 500 1'),
   ('deliverables', 'deliverables', '100000 10000 2 1'),
   ('deliverables', 'deliverables_time', '100000 10000 1'),
   ('deliverables', 'deliverables_task', '100000 10000 2'),
