@@ -248,7 +248,6 @@ class Matches(TypedDict):
     lines: int | None
     checks: str
     risk: str
-    policies: list[str]
 
 
 class Rule(TypedDict):
