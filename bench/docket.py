@@ -17,6 +17,7 @@ from .timing import at_quantile, median, once_ms
 WORKERS, ASKING = 200, 50
 FILES, MEETS = 20, 3
 ALLOWED_MS = 50.0
+SEARCH = "search"  # has a bound of its own, against the bare index
 WAIT_S = 60.0
 WORDS = ("parser", "header", "tokens", "retry", "socket", "ledger", "cursor", "budget", "schema", "timeout")
 SUMMARY = "Rewrote the reader of headers so that it names the line of every error, and ran its tests again."
@@ -58,8 +59,8 @@ def measure(place: Scene, sizes: Sizes) -> Section:
 
 
 def _row(name: str, times: list[float]) -> Row:
-    note = f"median {median(times):.1f} ms"
-    return Row(f"{name}, p99", at_quantile(times, 0.99), ALLOWED_MS, "ms", at_most(1.0), note)
+    note, bound = f"median {median(times):.1f} ms", at_most(1.0) if name != SEARCH else None
+    return Row(f"{name}, p99", at_quantile(times, 0.99), ALLOWED_MS, "ms", bound, note)
 
 
 def _memory() -> Row:
@@ -130,12 +131,12 @@ def _looks(house: app.House, calls: int) -> dict[str, list[float]]:
     asked = [f"w{number}/q1" for number in range(1, ASKING + 1)]
     card = house.client.call("card", {"subject": results[-1]}, me)
     assert [part for part in ("change", "conflicts", "evidence") if not card[part]] == []
-    times: dict[str, list[float]] = {"docket": [], "card of a result": [], "card of a question": [], "search": []}
+    times: dict[str, list[float]] = {"docket": [], "card of a result": [], "card of a question": [], SEARCH: []}
     for n in range(calls):
         for name, verb, args in (
             ("docket", "docket", {}), ("card of a result", "card", {"subject": results[n % len(results)]}),
             ("card of a question", "card", {"subject": asked[n % len(asked)]}),
-            ("search", "search", {"query": [WORDS[n % len(WORDS)], str(n % 997)]}),
+            (SEARCH, "search", {"query": [WORDS[n % len(WORDS)], str(n % 997)]}),
         ):  # fmt: skip
             times[name].append(once_ms(lambda verb=verb, args=args: house.client.call(verb, args, me)))
     return times

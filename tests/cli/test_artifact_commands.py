@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rookery.app import open_house
 from tests.cli.conftest import Terminal
 
 
@@ -48,3 +49,34 @@ def test_refusals(rook: Terminal, argv: list[str], code: int):
     assert reply.code == code
     assert json.loads(reply.out)["error"]["message"]
     assert not list((rook.folder / "home").rglob("artifacts"))
+
+
+def test_evidence_listed_shown_and_found(rook: Terminal):
+    found = [
+        {
+            "kind": "error",
+            "ref": "t:1",
+            "title": "boom \x1b[2J",
+            "body": "one\n\x1b]0;x\x07\nOK (not ours)",
+            "failed": True,
+        },
+        {"kind": "command", "ref": "t:2", "title": "pytest -q", "body": "x" * 20_000, "data": {"exit": 0}},
+    ]
+    house = open_house(cwd=str(rook.folder), environ=rook.environ)
+    house.client.call("evidence.take", {"found": found}, house.caller("architect"))
+    house.close()
+    shown = rook.ok("artifacts")
+    assert "e1" in shown
+    assert "\x1b" not in shown
+    narrow = rook.ok("artifacts", width=40)
+    assert all(len(line) <= 40 for line in narrow.split("\n"))
+    assert "e1" in narrow
+    assert "error" in rook.ok("artifacts", terminal=True)
+    assert "| OK (not ours)" in rook.ok("show", "e1"), "agents' text is marked line by line"
+    assert "`rook show c1 --full`" in rook.ok("show", "c1")
+    assert len(rook.json("show", "t:2", "--full")["body"]) == 20_000
+    assert "e1" in rook.ok("search", "boom")
+    assert [hit["id"] for hit in rook.json("search", "boom", "--in", "artifacts")["artifacts"]] == ["e1"]
+    assert rook.json("artifacts", "--failed")["artifacts"][0]["short"] == "e1"
+    assert "Pinned: e1" in rook.ok("pin", "e1")
+    assert rook("show", "e9").code == 1
