@@ -149,7 +149,7 @@ def test_what_a_scripted_worker_says_and_commits_is_evidence(here: Site) -> None
 {rook} progress 'doing: the parser' 'the tests'
 echo x >made.txt; git add made.txt; {git} commit -qm 'The parser'
 echo y >more.txt
-{rook} done --outcome completed -m 'The parser parses what it is given, and refuses everything else.' --test 'pytest: 3 passed'
+{rook} done --outcome completed --test 'pytest: 3 passed' -m 'The parser parses what it is given, and refuses the rest.'
 """)  # fmt: skip
     here.finish(0)
     with here.up():
