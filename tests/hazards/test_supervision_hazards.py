@@ -54,7 +54,7 @@ def test_h36_a_worker_killed_without_a_word_holds_nothing(here: Site) -> None:
 
 
 def test_h28_work_longer_than_its_lease_keeps_it_and_a_lost_lease_ends_the_work(here: Site) -> None:
-    with here.up(ROOK_TASKS_TTL_S="1", ROOK_WORKER_GRACE_S="0"):
+    with here.up(ROOK_TASKS_TTL_S="1", ROOK_WORKER_GRACE_S="0", ROOK_WORKER_TERM_S="60"):
         here.spawn()
         here.begun()
         here.becomes("running")

@@ -439,3 +439,21 @@ def test_a_repository_can_not_name_a_folder_outside_itself(tmp_path: Path, folde
 
 def test_a_folder_inside_is_taken_as_it_is(tmp_path: Path) -> None:
     assert dropbox.place_of(str(tmp_path), ".ai/tx/msgs", trusted=False) == str(tmp_path / ".ai/tx/msgs")
+
+
+def test_a_look_that_takes_long_overtakes_nobody(drop: Drop) -> None:
+    """While the first are taken, later ones come of age; they are not taken before those between."""
+    drop.put("000.md", letter("bob", "ada", "number 0"))
+    list(drop.box.look())
+    for number in range(1, 9):
+        drop.put(f"{number:03d}.md", letter("bob", "ada", f"number {number}"))
+        os.utime(drop.folder / f"{number:03d}.md", ns=(10**18, 10**18 + number))
+    os.utime(drop.folder / "000.md", ns=(10**18, 10**18))
+    list(drop.box.look())
+    drop.clock.now += 1.0
+    drop.put("009.md", letter("bob", "ada", "number 9"))
+    for _ in drop.box.look():
+        drop.clock.now += 1.0  # each takes that long
+    drop.clock.now += 1.0
+    list(drop.box.look())
+    assert [each["subject"] for each in drop.inbox()] == [f"number {number}" for number in range(10)]

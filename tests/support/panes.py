@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from rookery.runtime import process, tmux
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 LOOK_EVERY_S = 0.02
 T = TypeVar("T")
 

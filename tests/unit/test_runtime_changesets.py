@@ -101,6 +101,7 @@ names = st.text("ab. -\"'\\\n\t\x01ä漢$*?", min_size=1, max_size=20).filter(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.dictionaries(names, st.integers(0, 5), min_size=1, max_size=6))
 def test_every_file_is_counted_under_its_own_name(place: Place, files: dict[str, int]) -> None:

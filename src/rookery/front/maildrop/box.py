@@ -58,6 +58,7 @@ class Box:
         self._call = call
         self._terms = terms
         self._clock = clock
+        self._now = 0.0
         self._seen: dict[str, _Seen] = {}
         self._late: set[str] = set()
         self.waiting: list[Waiting] = []
@@ -70,8 +71,9 @@ class Box:
         self.waiting = []
         with dropbox.opened(self.folder, SENT, REJECTED) as place:
             items = place.items() if place else []
-            now = self._clock()
-            self._remember(items, now)
+            # One moment for all of a look: what lies there longer is taken first, however long the taking takes.
+            self._now = self._clock()
+            self._remember(items, self._now)
             for item in items if place else ():
                 assert place
                 outcome = self._at(place, item)
@@ -149,7 +151,7 @@ class Box:
         return Outcome(item.name, LATE, f"Someone has had it open for {age:.0f} s without writing to it.")
 
     def _is_too_early(self, item: dropbox.Item, after_s: float) -> bool:
-        return self._clock() - self._seen[item.name].since < after_s
+        return self._now - self._seen[item.name].since < after_s
 
     def _wait(self, item: dropbox.Item, why: str, after_s: float, *, settles: bool = True) -> None:
         self.waiting.append(Waiting(item.name, why, self._seen[item.name].since + after_s, settles))
