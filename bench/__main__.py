@@ -17,6 +17,7 @@ from . import (
     crews,
     daemon,
     delivery,
+    docket,
     door,
     flat,
     guard,
@@ -37,8 +38,8 @@ from .sizes import CI, FULL
 # The inbox is last: its million messages keep the disk busy for a while after they are there.
 MEASUREMENTS = {
     "send": send, "wake": wake, "delivery": delivery, "start": start, "door": door, "hook": hook, "daemon": daemon,
-    "panes": panes, "crews": crews, "http": http, "flat": flat, "peer": peer, "guard": guard, "search": search,
-    "inbox": inbox,
+    "panes": panes, "crews": crews, "docket": docket, "http": http, "flat": flat, "peer": peer, "guard": guard,
+    "search": search, "inbox": inbox,
 }  # fmt: skip
 
 

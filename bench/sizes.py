@@ -29,6 +29,8 @@ class Sizes(NamedTuple):
     crew_landed: int
     artifacts: int
     searches: int  # of each kind
+    docket_artifacts: int
+    docket_calls: int
 
 
 CI = Sizes(
@@ -38,6 +40,7 @@ CI = Sizes(
     http_rounds=6, flat_rounds=4, http_calls=100, daemon_starts=4, idle_s=3.0,
     crew_tasks=40, crew_sleep_s=1.0, crew_landed=8,
     artifacts=20_000, searches=40,
+    docket_artifacts=100_000, docket_calls=200,
 )  # fmt: skip
 FULL = Sizes(
     name="full", rounds=10, alone_rounds=20, round_s=1.0, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
@@ -46,4 +49,5 @@ FULL = Sizes(
     http_rounds=20, flat_rounds=15, http_calls=400, daemon_starts=15, idle_s=20.0,
     crew_tasks=200, crew_sleep_s=1.0, crew_landed=40,
     artifacts=100_000, searches=200,
+    docket_artifacts=100_000, docket_calls=1_000,
 )  # fmt: skip

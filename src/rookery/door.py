@@ -32,7 +32,7 @@ PATH_LIMIT = 103  # sun_path holds 108 bytes on Linux, 104 elsewhere
 ALONE = frozenset((
     "up", "down", "demo", "init", "doctor", "wait", "backup", "export", "import", "plan import", "attach", "mcp",
     "slot take", "logs", "team set", "artifacts add", "kinds add", "maildrop", "health", "crew run", "spawn", "peek",
-    "bundle save",
+    "bundle save", "verdict", "decisions",
 ))  # fmt: skip
 NOT_HERE = ("ROOK_URL", "ROOK_STORE")  # the ledger is somewhere else
 PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "TMUX", "TMUX_PANE")  # besides everything that begins with ROOK_

@@ -18,12 +18,16 @@ from rookery.core.record import NamedTuple
 
 KINDS, HOSTS, POLICIES, LISTENERS = "kinds", "hosts", "policies", "listeners"
 PREFIX = "rookery."
+POLICY_S = 1.0  # as long as a policy may think
 ENABLED, ONLY = "extensions.enabled", "extensions.only"
 
 Settings = Mapping[str, Any]
 Facts = Mapping[str, Any]
 Policy = Callable[[dict[str, Any]], "str | None"]
 Listener = Callable[[dict[str, Any]], Any]
+
+
+_slow: set[str] = set()  # policies that are not asked any more
 
 
 class Extension(NamedTuple):
@@ -131,20 +135,41 @@ def _careful(extension: Extension) -> Policy:
         import json
         import logging
 
-        try:
-            verdict = extension.value(json.loads(json.dumps(facts)))  # a copy: it changes nothing for others
-        except (Exception, SystemExit) as error:
-            logging.getLogger("rookery.extensions").warning("policy %s: %s", extension.where, _told(error))
-            return None
-        return verdict if isinstance(verdict, str) and verdict else None
+        verdict = f"it took longer than {POLICY_S:g} s, and is not asked again", None
+        if extension.where not in _slow:
+            copy = json.loads(json.dumps(facts))  # it changes nothing for others
+            verdict = _within(lambda: extension.value(copy), POLICY_S) or verdict
+            if verdict[0]:
+                logging.getLogger("rookery.extensions").warning("policy %s: %s", extension.where, verdict[0])
+            if verdict[0].startswith("it took"):
+                _slow.add(extension.where)
+        return verdict[1] if isinstance(verdict[1], str) and verdict[1] else None
 
     return judged
+
+
+def _within(asked: Callable[[], Any], seconds: float) -> tuple[str, Any] | None:
+    """What is wrong, and what was answered; None if it is not done by then. It is asked while the ledger is locked."""
+    import threading
+
+    done: list[tuple[str, Any]] = []
+
+    def run() -> None:
+        try:
+            done.append(("", asked()))
+        except BaseException as error:
+            done.append((_told(error), None))
+
+    thread = threading.Thread(target=run, daemon=True)  # one that never comes back keeps no process alive
+    thread.start()
+    thread.join(seconds)
+    return done[0] if done else None
 
 
 # -- listeners -------------------------------------------------------------------------------------------------------
 
 _registered: dict[int, tuple[str, Listener]] = {}
-_changed: list[Callable[[], None]] = []  # of those who call them
+_changed: list[Callable[[], object]] = []  # of those who call them
 
 
 def listen(callback: Listener, name: str = "") -> Callable[[], None]:
@@ -175,7 +200,7 @@ def problems(settings: Settings | None = None) -> list[str]:
     return [f"{each.where}: {each.problem or 'it can not be called'}" for each in all if not callable(each.value)]
 
 
-def when_changed(told: Callable[[], None]) -> Callable[[], None]:
+def when_changed(told: Callable[[], object]) -> Callable[[], None]:
     """Hears of each `listen` and its undoing, from any thread; what is given back ends that."""
     _changed.append(told)
     return lambda: _changed.remove(told)

@@ -222,6 +222,16 @@ SETTINGS: tuple[Setting, ...] = (
     _seconds(
         "retention.keys_s", 86_400, 1, YEAR_S, "A repeat under its idempotency key gets the same answer this long."
     ),
+    Setting("notify.desktop", "bool", False, "", "Tell you of what needs you by notify-send.", personal=True),
+    Setting("notify.terminal", "str", "", "", "Ring the bell of this terminal of yours: what `tty` says there.",
+            personal=True),
+    Setting("notify.webhook", "str", "", "", "Post it to this address, as Slack takes it, signed like other webhooks.",
+            personal=True),
+    Setting("notify.quiet", "str", "", "", "Hours of the day in which nobody is told, as 22:00-07:00; what came "
+            "then is told after them."),
+    _seconds("notify.interval_s", 300, 0, 86_400, "One digest at most in this time, by each way."),
+    _seconds("notify.gather_s", 5, 0, 3600, "The first of several waits so long for the others."),
+    _seconds("notify.retry_s", 30, 0.05, 3600, "One that could not be handed over is tried again after this."),
     Setting("extensions.enabled", "bool", True, "", "Kinds, hosts, policies and listeners of installed distributions "
             "are used.", personal=True),
     Setting("extensions.only", "list", [], "", "Only of these distributions. Empty: of all.", personal=True),

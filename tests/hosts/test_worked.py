@@ -140,6 +140,13 @@ class Site:
         )
         return done.stdout
 
+    def evidence(self, id: str) -> dict[str, list[str]]:
+        """The titles of what was recorded of it, by kind, the oldest first."""
+        found: dict[str, list[str]] = {}
+        for each in reversed(self.rook("artifacts", "--worker", id)["artifacts"]):
+            found.setdefault(each["kind"], []).append(each["title"])
+        return found
+
     def asked(self) -> list[Asked]:
         requests = lines(self.stage.folder / "requests.jsonl")
         return [Asked(**request["asked"]) for request in requests if "asked" in request]
@@ -226,6 +233,10 @@ def test_a_worker_makes_a_change_and_a_turn_without_a_report_is_held_once(site: 
         assert (task["status"], task["author"], task["attempts"]) == ("completed", card["name"], 1)
         assert [change["worker"] for change in site.rook("changes")["changes"]] == ["w1"]
         assert not (site.repo / "made.txt").exists(), "it worked in a tree of its own"
+        found = site.evidence("w1")
+        assert {"edit", "response", "status", "commit"} <= found.keys()
+        assert found["edit"][0].startswith("made.txt")
+        assert found["response"] == ["I think I am done.", "All done."]
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -258,6 +269,10 @@ def test_a_worker_at_a_terminal_rests_when_it_has_reported_and_ends_when_it_is_t
         assert (card["state"], card["outcome"], site.worker()["state"]) == ("running", "completed", "running")
         site.rook("stop", "w1")
         card = site.becomes("w1", state="ended")
+        found = site.evidence("w1")  # out of its session's record
+        assert found["edit"] == ["made.txt +1 -0"]
+        assert [title.partition(" -")[0] for title in found["command"]] == ["rook task claim task-0001", "rook done"]
+        assert "All done." in found["response"]
         (run,) = card["runs"]
         assert (site.unmet(), run["tokens"]) == ([], {"input": 40, "output": 20}), "read from its own record"
 

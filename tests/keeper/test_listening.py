@@ -1,8 +1,8 @@
-"""Listeners with real verbs on a real store: each hears all, in order; one that fails, hangs or is slow is alone with it."""
+"""Listeners with real verbs on a real store: each hears all, in order; one that fails or hangs is alone with it."""
 
 import asyncio
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ def into(heard: Heard) -> Callable[[dict[str, Any]], None]:
 
 
 @asynccontextmanager
-async def listening(stage: Stage, listeners: dict[str, Any], limit_s: float = PATIENCE_S) -> Any:
+async def listening(stage: Stage, listeners: dict[str, Any], limit_s: float = PATIENCE_S) -> AsyncGenerator[Listening]:
     made = Listening(Verbs(stage), SilentBell(), lambda: dict(listeners), poll_s=0.01, limit_s=limit_s)
     await made.look()
     task = asyncio.create_task(made.run())

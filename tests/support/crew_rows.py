@@ -68,7 +68,8 @@ class Worker:
     def report(self, task: str = "", epoch: int = 0, message: str = "work") -> str:
         """What `done` does first: the change set captured, and recorded."""
         row: dict[str, Any] = {
-            "id": self.id, "tree": str(self.tree), "base": self.base, "root": str(self.root), "name": self.name
+            "id": self.id, "tree": str(self.tree), "base": self.base, "root": str(self.root), "name": self.name,
+            "agent": self.agent, "run": "",
         }  # fmt: skip
         found = changes.captured(self.world, row, message, ask=self._ask)
         caller = self.stage.caller(self.name)

@@ -120,6 +120,10 @@ def test_a_large_edit_is_not_compared_line_by_line() -> None:
     assert (shown.added, shown.removed) == (2 * diffs.COMPARED, diffs.COMPARED)
 
 
+def made(fields: dict[str, Any]) -> Event:
+    return Event(**fields)
+
+
 KINDS = (activity.CALL, activity.ANSWER, activity.DONE, activity.TEXT, activity.PROMPT, activity.ERROR,
          activity.STARTED, activity.RESULT)  # fmt: skip
 EDITS = st.tuples(st.text(max_size=9), st.text(max_size=20), st.text(max_size=20), st.text(max_size=30), st.booleans())
@@ -129,7 +133,7 @@ EVENTS = st.fixed_dictionaries({
     "id": st.text(max_size=200) | st.sampled_from(["a", "b"]), "command": st.text(max_size=40),
     "edits": st.lists(EDITS.map(lambda parts: Edit(*parts)), max_size=3).map(tuple),
     "code": st.none() | st.integers(-300, 300), "part": st.booleans(),
-}).map(lambda fields: Event(**fields))  # fmt: skip
+}).map(made)  # fmt: skip
 
 
 @given(events=st.lists(EVENTS, max_size=12), scope=st.text(max_size=10), root=st.text(max_size=6))
@@ -151,3 +155,17 @@ def test_calls_that_nobody_answers_do_not_pile_up() -> None:
     extractor = Extractor("claude", "s")
     found = extractor.take(CALL._replace(id=f"c{n}") for n in range(extracting.WAITING + 5))
     assert [each.ref for each in found] == [f"claude:s:c{n}" for n in range(5)]
+
+
+def test_an_edit_that_no_answer_came_to_is_not_told() -> None:
+    extractor = Extractor("claude", "s1")
+    extractor.take([Event(activity.CALL, tool="Edit", id="c1", edits=(Edit("a.py", "x", "y"),))])
+    assert extractor.rest() == []
+
+
+def test_no_half_of_a_secret_is_left_where_a_line_is_cut() -> None:
+    secret = "ghp_" + "Zq7" * 12
+    for before in range(0, 2_100, 25):
+        (found,) = taken(CALL._replace(command=f"{'x' * before} {secret} {'y' * 3_000}"), DONE)
+        fitted, _ = evidence.fitted(found, 1_000)
+        assert "Zq7Zq7" not in fitted.title + fitted.data, before

@@ -1,4 +1,4 @@
-"""What installed distributions add: a real one, built and installed; broken ones, written as they would be installed."""
+"""What installed distributions add: a real one, built and installed; broken ones, as they would be installed."""
 
 import json
 import subprocess
@@ -12,6 +12,8 @@ from rookery import app, config, extensions
 from rookery.core import errors
 from rookery.front.cli import own_hosts
 from tests.support.procs import ROOT, environment
+from tests.support.reporting import Shop
+from tests.support.stage import Build
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rookery-example"
 
@@ -58,11 +60,15 @@ def house(folder: Path, **more: str) -> app.House:
 # --- a real one -------------------------------------------------------------------------------------------------------
 
 
-def test_the_example_is_built_installed_and_used(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_is_built_installed_and_used(
+    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(example))
     here = house(tmp_path)
     try:
-        (row,) = [each for each in here.client.call("kinds", {}, here.caller())["kinds"] if each["name"] == "translator"]
+        (row,) = [
+            each for each in here.client.call("kinds", {}, here.caller())["kinds"] if each["name"] == "translator"
+        ]
         assert (row["layer"], row["source"], row["max_active"]) == ("extension", "rookery-example (translator)", 2)
         shown = here.client.call("kind.show", {"name": "translator"}, here.caller())
         assert shown["body"].startswith("Translate what you are asked to.")
@@ -109,7 +115,13 @@ def test_a_repository_can_not_say_which(tmp_path: Path) -> None:
 
 def test_the_users_kind_of_that_name_comes_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "---\\nname: scout2\\ndescription: {}\\n---\\n"
-    installed(tmp_path / "site", monkeypatch, "more-kinds", f'KIND = "{text.format("theirs")}"\n', kinds="scout2 = more_kinds:KIND")
+    installed(
+        tmp_path / "site",
+        monkeypatch,
+        "more-kinds",
+        f'KIND = "{text.format("theirs")}"\n',
+        kinds="scout2 = more_kinds:KIND",
+    )
     mine = tmp_path / ".config" / "rookery" / "kinds"
     here = house(tmp_path)
     assert [each.layer for each in here.directory.kind("scout2")] == ["extension"]
@@ -144,7 +156,9 @@ def test_what_can_not_be_loaded_is_said_with_whose_it_is(tmp_path: Path, monkeyp
         here.close()
 
 
-@pytest.mark.parametrize("code", ["K = 7", "def K(): raise ValueError('\\x1b[31m')", "def K(): return {1: 'x'}", "K = None"])
+@pytest.mark.parametrize(
+    "code", ["K = 7", "def K(): raise ValueError('\\x1b[31m')", "def K(): return {1: 'x'}", "K = None"]
+)
 def test_what_is_no_text_is_no_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     installed(tmp_path / "site", monkeypatch, "odd", code + "\n", kinds="k = odd:K")
     (kind,) = extensions.kinds(settings())
@@ -152,7 +166,9 @@ def test_what_is_no_text_is_no_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "\x1b" not in kind.problem
 
 
-def test_a_policy_that_fails_has_no_opinion_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_that_fails_has_no_opinion_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = "def bad(facts): raise KeyError('x')\ndef rude(facts):\n    facts['paths'].clear()\n    return 5\n"
     installed(tmp_path / "site", monkeypatch, "pols", code, policies="bad = pols:bad\nrude = pols:rude")
     found = extensions.policies(settings())
@@ -191,3 +207,52 @@ def test_registering_can_be_undone_and_undone_twice_does_nothing() -> None:
         extensions.listen("no function")  # type: ignore[arg-type]
 
 
+# --- rules that name a policy -----------------------------------------------------------------------------------------
+
+SMALL = """
+import threading
+def yes(facts): return "promote" if facts["paths"] == ["header.py"] and facts["risk"] == "low" else None
+def other(facts): return "reject"
+def hangs(facts): threading.Event().wait()
+"""
+
+
+@pytest.fixture
+def shop(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    points = "".join(f"{name} = small_pols:{name}\n" for name in ("yes", "other", "hangs"))
+    installed(tmp_path / "site", monkeypatch, "small-pols", SMALL, policies=points)
+    monkeypatch.setattr(extensions, "POLICY_S", 0.2)
+    return Shop(build(), tmp_path)
+
+
+def promoted(shop: Shop) -> int:
+    """A result with a test run that was seen to pass; how many land."""
+    id = shop.worker()
+    found = {"kind": "test", "ref": f"claude:{id}:1", "title": "pytest: 3 passed", "body": "3 passed",
+             "data": {"command": "pytest -q", "passed": 3}}  # fmt: skip
+    shop.stage.call("evidence.take", "system", worker=id, run=shop.runs[id], found=[found])
+    shop.done(id)
+    return len(shop.stage.call("land.list")["landings"])
+
+
+def test_a_rule_decides_what_its_policy_agrees_to(shop: Shop) -> None:
+    made = shop.stage.call("rule.add", name="small", policies=["yes"])
+    assert made["told"] == "policy yes; checks green; risk low or less"
+    assert promoted(shop) == 1
+
+
+@pytest.mark.parametrize("policy", ["other", "hangs"])
+def test_a_policy_that_says_something_else_or_nothing_leaves_it_to_a_person(shop: Shop, policy: str) -> None:
+    shop.stage.call("rule.add", name="small", policies=[policy])
+    assert (promoted(shop), promoted(shop)) == (0, 0)
+    assert len(shop.stage.call("docket")["items"]) == 2
+
+
+def test_one_that_is_not_installed_is_refused_and_one_that_is_gone_agrees_to_nothing(shop: Shop) -> None:
+    refusal = shop.stage.refused("rule.add", name="small", policies=["nobodys"])
+    assert (refusal.code, refusal.hint) == ("UNKNOWN_POLICY", "There are: hangs, other, yes.")
+    assert shop.stage.call("rule.list")["rules"] == []
+    shop.stage.call("rule.add", name="small", policies=["yes"])
+    sys.path[:] = [each for each in sys.path if not each.endswith("/site")]
+    extensions.forget()
+    assert promoted(shop) == 0

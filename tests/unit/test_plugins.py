@@ -64,7 +64,7 @@ const context = { cwd: DIRECTORY, sessionManager: { getSessionId: () => "s1", ge
 const told = {}
 const call = { toolName: "write", toolCallId: "c1", input: { path: ODD } }
 await handlers.session_start({}, context)
-told.prompt = await handlers.before_agent_start({}, context)
+told.prompt = await handlers.before_agent_start({ prompt: "do it" }, context)
 told.before = await handlers.tool_call(call, context)
 told.after = await handlers.tool_result({ ...call, content: [{ type: "text", text: "done" }] }, context)
 told.stop = await handlers.agent_before_settle({ entries: [] }, context)
@@ -160,6 +160,7 @@ def test_opencode_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path)
     ], "what we put in ourselves is no prompt"
     assert asked[2]["given"] == {"event": "before", "session": "ses_1", "cwd": str(stage.folder), "tool": "write",
                                  "input": {"filePath": ODD}, "call": "c1"}  # fmt: skip
+    assert asked[1]["given"]["prompt"] == "do it", "it may name what is loaded"
     assert asked[2]["cwd"] == str(stage.folder), "where it runs is no word of a shell either"
 
 
@@ -176,6 +177,7 @@ def test_pi_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path) -> No
     assert [each["given"].get("again") for each in asked if each["words"][2] == "stop"] == [False, True]
     assert asked[-1]["words"] == ["hook", "pi", "end"]
     assert asked[0]["given"]["transcript"] == "/t.jsonl"
+    assert [each["given"]["prompt"] for each in asked if each["words"][2] == "prompt"] == ["do it"]
 
 
 @pytest.mark.parametrize("host", ONE_BY_DEFAULT)

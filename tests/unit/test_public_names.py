@@ -27,47 +27,42 @@ PUBLIC = words("""
 """)
 
 VERBS = words("""
-    join leave rename status heartbeat activity who whois send broadcast reply handoff drop lenses escalate escalations
-    inbox read ack archive thread receipts pending context search task.add task.list task.show task.claim
-    task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel task.unblock
-    task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done spec.release
-    plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
-    thread.search thread.link artifacts show pin unpin evidence.take artifacts.add artifacts.show
-    bundle.candidates bundle.save bundle.list bundle.show bundle.load bundle.unload bundle.consume bundle.delete
-    load unload loaded expand
-    kinds kind.show kind.add kind.drop
-    changes changes.show conflicts conflicts.bases land.list land.add land.retry land.undo land.drop
-    land.teams land.due land.take land.keep land.checked land.moving land.waits land.again land.done land.failed
-    reserve release transfer reservations can-write slot.take slot.give slot.list slot.set
-    hold.look hold.take hold.renew
-    turn.start turn.whose turn.offer turn.step turn.others turn.watch turn.changed turn.told turn.phase turn.wait
-    turn.idle turn.heard
-    delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave
-    delivery.teams delivery.done delivery.failed
-    delivery.ways monitor.teams monitor.sessions monitor.news monitor.report
-    transcripts.teams transcripts.due transcripts.read wake dead dead.show dead.resend dead.drop
-    spawn workers worker.show tell stop respawn delete
-    worker.self progress ask answer questions question.show done fail
-    crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due crew.step crew.give
-    worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping worker.ended
-    worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees worker.away worker.reclaim
-    team.list team.show team.new team.set
-    token.new token.list token.revoke budget budget.set usage_report notices
-    feed events health stats sweep due settle chase export_mail import_mail
+    join leave rename status heartbeat activity who whois send broadcast reply handoff drop lenses escalate
+    escalations inbox read ack archive thread receipts pending context search task.add task.list task.show
+    task.claim task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel
+    task.unblock task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done
+    spec.release plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
+    thread.search thread.link artifacts show pin unpin evidence.take artifacts.add artifacts.show bundle.candidates
+    bundle.save bundle.list bundle.show bundle.load bundle.unload bundle.consume bundle.delete load unload loaded
+    expand kinds kind.show kind.add kind.drop docket card docket.pin verdict deliverables decisions
+    decisions.summary debt rule.add rule.list rule.remove changes changes.show conflicts conflicts.bases land.list
+    land.add land.retry land.undo land.drop land.teams land.due land.take land.keep land.checked land.moving
+    land.waits land.again land.done land.failed reserve release transfer reservations can-write slot.take slot.give
+    slot.list slot.set hold.look hold.take hold.renew turn.start turn.whose turn.offer turn.step turn.others
+    turn.watch turn.changed turn.told turn.phase turn.wait turn.idle turn.heard delivery.due delivery.phase
+    delivery.offer delivery.letter delivery.seen delivery.own delivery.leave delivery.teams delivery.done
+    delivery.failed delivery.ways monitor.teams monitor.sessions monitor.news monitor.report transcripts.teams
+    transcripts.due transcripts.read notify.teams notify.take notify.done notify.failed
+    wake dead dead.show dead.resend dead.drop spawn workers worker.show tell stop
+    respawn delete worker.self progress ask answer questions question.show done fail crew.run crew.list crew.status
+    crew.scale crew.stop crew.teams crew.due crew.step crew.give worker.teams worker.due worker.begin worker.started
+    worker.beat worker.used worker.stopping worker.ended worker.record worker.down worker.left worker.evict
+    worker.forget worker.keep worker.trees worker.away worker.reclaim team.list team.show team.new team.set
+    token.new token.list token.revoke budget budget.set usage_report notices feed events health stats sweep due
+    settle chase export_mail import_mail
 """)
 
 READS = words("""
-    who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims plan.list
-    plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show
-    bundle.candidates bundle.list bundle.show loaded kinds kind.show
-    changes changes.show conflicts conflicts.bases land.list land.teams land.due reservations can-write slot.list
-    hold.look turn.whose turn.offer turn.others turn.idle turn.heard
-    delivery.due delivery.phase delivery.offer delivery.letter delivery.teams
-    monitor.teams monitor.sessions monitor.news transcripts.teams transcripts.due dead dead.show
-    workers worker.show worker.self questions question.show
-    crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees
-    team.list team.show token.list budget notices feed events health stats
-    due export_mail
+    who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims
+    plan.list plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show
+    bundle.candidates bundle.list bundle.show loaded kinds kind.show docket card deliverables decisions
+    decisions.summary debt rule.list changes changes.show conflicts conflicts.bases land.list land.teams land.due
+    reservations can-write slot.list hold.look turn.whose turn.offer turn.others turn.idle turn.heard delivery.due
+    delivery.phase delivery.offer delivery.letter delivery.teams monitor.teams monitor.sessions monitor.news
+    transcripts.teams transcripts.due notify.teams dead dead.show workers worker.show worker.self
+    questions question.show
+    crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees team.list team.show
+    token.list budget notices feed events health stats due export_mail
 """)
 
 HANDLES = {

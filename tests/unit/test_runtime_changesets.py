@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rookery.core import errors
 from rookery.core.ports import ChangeSet
 from rookery.runtime import repository
-from rookery.runtime.changesets import Worktrees, forget, forget_left, forget_others, reclaimable, set_free
+from rookery.runtime.changesets import Worktrees, forget, forget_others, forget_worker, reclaimable, set_free
 from tests.unit.gitrepo import git
 from tests.unit.gitrepo import repository as new_repository
 
@@ -235,7 +235,7 @@ def test_what_is_nowhere_else_has_a_name_until_its_worker_is_forgotten(place: Pl
     assert refs(place) == [f"{KEEP}/left"]
     repository.remove_worktree(str(place.root), str(place.tree))
     assert git("show", f"{KEEP}/left:half.txt", cwd=place.root) == "x"
-    forget_left(str(place.root), KEEP)
+    forget_worker(str(place.root), KEEP, [])
     assert refs(place) == []
 
 

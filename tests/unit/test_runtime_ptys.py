@@ -172,6 +172,29 @@ def test_a_home_too_deep_for_a_socket_has_its_folder_elsewhere(tmp_path: Path) -
         shutil.rmtree(folder)
 
 
+def test_all_that_it_shows_is_kept_raw_where_that_is_asked_for(tmp_path: Path) -> None:
+    log = tmp_path / "terminal.log"
+    script = "printf '\\033[31mred\\033[0m\\n'; seq 1 5000"
+    started = ptys.start(
+        str(tmp_path), ["sh", "-c", script], cwd=str(tmp_path), environ={"PATH": os.defpath}, keep_s=0, capture=str(log)
+    )
+    until(lambda: log.exists() and log.read_bytes().endswith(b"5000\r\n"), lambda: f"{started} {log.exists()}")
+    kept = log.read_bytes()
+    assert kept.startswith(b"\x1b[31mred\x1b[0m\r\n"), "escapes and all"
+    assert kept.count(b"\r\n") == 5001
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_a_disk_that_takes_no_more_ends_what_is_kept_and_not_the_program(tmp_path: Path) -> None:
+    done = tmp_path / "done"
+    script = f"seq 1 5000; touch {done}"
+    ptys.start(
+        str(tmp_path), ["sh", "-c", script], cwd=str(tmp_path), environ={"PATH": os.defpath}, keep_s=0,
+        capture="/dev/full",
+    )  # fmt: skip
+    until(done.exists, lambda: "it did not end")
+
+
 @pytest.mark.parametrize(
     ("argv", "cwd", "why"),
     [

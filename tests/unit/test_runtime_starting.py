@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rookery.core.errors import BadInput, Refused
-from rookery.runtime import process, runs, starting
+from rookery.runtime import process, ptys, runs, starting
 from rookery.runtime.starting import Place, Starter
 from tests.support.panes import until
 
@@ -55,6 +55,18 @@ def test_words_reach_a_program_as_they_are_and_its_code_is_kept(starter: Starter
     assert starting.exit_code(where, {}) == 7
     assert not os.path.exists(where.of("made"))
     assert Path(where.of_run("output.log")).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_a_held_terminal_is_kept_raw_if_that_is_asked_for(starter: Starter, where: Place, capture: bool) -> None:
+    environ = {"PATH": os.environ["PATH"], "ROOK_RUN": RUN}
+    begun = starter.start(
+        where, "pty", ["sh", "-c", "echo shown"], run=RUN, cwd=where.folder, environ=environ, capture=capture
+    )
+    ended(starter, begun)
+    log = Path(where.of_run("terminal.log"))
+    until(lambda: log.exists() == capture and (not capture or b"shown" in log.read_bytes()))
+    ptys.ended(begun.terminal)
 
 
 def test_a_run_that_was_given_up_never_begins(where: Place) -> None:

@@ -124,8 +124,11 @@ def test_verdicts_come_from_reviewers(stage: Stage) -> None:
     reviewers = [(worker, name) for worker, (_, name) in started(stage).items()]
     assert len(reviewers) == 1
     assert step(stage) == []
+    assert stage.call("docket", all=True)["items"] == [], "what reviewers judge asks nobody else"
     stage.call("task.review", reviewers[0][1], id="task-0004", verdict="NEEDS_WORK", feedback="No tests.")
     assert step(stage), "the worker that did it goes on"
+    (decided,) = stage.call("decisions")["decisions"]
+    assert (decided["verb"], decided["by"], decided["subject"]) == ("revise", reviewers[0][1], "w1/1")
 
 
 def test_a_kind_that_names_its_program_has_it_whatever_the_crew_has(stage: Stage) -> None:
@@ -168,6 +171,24 @@ def test_reviewers_that_end_without_a_verdict_are_asked_for_three_times_and_then
         stage.call("worker.ended", "system", id=id, run=run_id, reason="crashed", exit_code=-9)
     assert "review task-0004" not in step(stage)
     assert status(stage)["waits"]
+    (item,) = stage.call("docket")["items"]
+    assert (item["subject"], item["otherwise"]) == ("w1/1", "what waits for task-0004 goes on waiting")
+    stage.call("verdict", subject="w1/1", action="accept")
+    assert stage.call("task.show", id="task-0004")["review"] == "SHIP"
+
+
+def test_what_a_stopped_crew_leaves_unjudged_is_put_before_a_person(stage: Stage) -> None:
+    stage.call("plan.new", goal="Reviewed", review=True, tasks=[{"key": "a", "title": "Lexer"}])
+    run(stage, no_worktree=True)
+    step(stage)
+    [(id, (run_id, name))] = started(stage).items()
+    report(stage, name)
+    assert stage.call("docket", all=True)["items"] == []
+    stage.call("crew.stop", id="crew-0001")
+    step(stage)
+    stage.call("worker.ended", "system", id=id, run=run_id, reason="stopped")
+    step(stage)
+    assert [each["subject"] for each in stage.call("docket")["items"]] == ["w1/1"]
 
 
 def test_a_document_is_planned_reviewed_and_then_worked_off(stage: Stage) -> None:

@@ -359,3 +359,241 @@ def test_a_version_whose_row_was_changed_is_not_judged(shop: Shop) -> None:
     assert card(shop, "w1/1")["result"]["corrupt"]
     assert shop.stage.refused("verdict", subject="w1/1", action="promote").code == "STORE_CORRUPT"
     assert shop.stage.call("land.list")["landings"] == []
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def ran_tests(shop: Shop, id: str, *, failed: bool = False, command: str = "pytest -q") -> None:
+    """A test run as a keeper recorded it."""
+    n = len(ledger.ask(shop.stage.store.location, "SELECT 1 FROM evidence"))
+    found = {"kind": "test", "ref": f"claude:s1:{n}", "title": command, "failed": failed,
+             "data": {"command": command, "passed": 3, "failed": int(failed)}}  # fmt: skip
+    shop.stage.call("evidence.take", "system", worker=id, run=shop.runs[id], found=[found])
+
+
+def edited(shop: Shop, id: str, path: str = "header.py") -> None:
+    n = len(ledger.ask(shop.stage.store.location, "SELECT 1 FROM evidence"))
+    found = {"kind": "edit", "ref": f"claude:s1:{n}", "title": f"{path} +1 -0", "data": {"path": path}}
+    shop.stage.call("evidence.take", "system", worker=id, run=shop.runs[id], found=[found])
+
+
+def rule(shop: Shop, name: str = "small", **more: Any) -> Any:
+    return shop.stage.call("rule.add", name=name, **{"kinds": ["default"], "max_files": 5, **more})
+
+
+def test_a_rule_promotes_what_was_seen_to_pass_and_the_log_names_it(shop: Shop) -> None:
+    rule(shop)
+    id = shop.worker()
+    ran_tests(shop, id)
+    shop.done(id)
+    assert queue(shop) == []
+    (landing,) = shop.stage.call("land.list")["landings"]
+    (found,) = shop.stage.call("decisions")["decisions"]
+    assert (found["verb"], found["rule"], found["by"], found["head"]) == ("promote", "small", "system", landing["head"])
+    assert found["evidence"] == ["t1"]
+    assert landing["askedBy"] == "system"
+    assert shop.stage.call("decisions.summary")["rules"] == {"small": 1}
+
+
+@pytest.mark.parametrize(
+    "why", ["no run was recorded", "the last one failed", "it was changed after it", "it told of it itself"]
+)
+def test_the_workers_word_matches_no_rule(shop: Shop, why: str) -> None:
+    rule(shop)
+    id = shop.worker()
+    if why == "the last one failed":
+        ran_tests(shop, id)
+        ran_tests(shop, id, failed=True)
+    elif why == "it told of it itself":
+        forged = {"kind": "test", "ref": "claude:s1:forged", "title": "pytest -q", "data": {"passed": 3}}
+        shop.call(id, "evidence.take", found=[forged])
+    elif why == "it was changed after it":
+        ran_tests(shop, id)
+        edited(shop, id)
+    shop.done(id, tests=["pytest -q: 3 passed"])
+    assert queue(shop) == ["w1/1"]
+    assert (shop.stage.call("land.list")["landings"], decided(shop)) == ([], [])
+
+
+def test_a_run_that_passed_after_one_that_failed_is_what_counts(shop: Shop) -> None:
+    rule(shop)
+    id = shop.worker()
+    ran_tests(shop, id, failed=True)
+    ran_tests(shop, id)
+    shop.done(id)
+    assert [each["passed"] for each in deliverable(shop, "w1/1")["checks"] if not each["claimed"]] == [True]
+    assert decided(shop) == [("w1/1", "promote", "system")]
+
+
+def test_a_rule_gives_the_review_that_is_due(shop: Shop) -> None:
+    rule(shop)
+    shop.stage.call("task.add", title="Reviewed", review=True)
+    id = shop.worker("task-0001")
+    ran_tests(shop, id)
+    shop.done(id)
+    task = shop.stage.call("task.show", id="task-0001")
+    assert (task["review"], queue(shop)) == ("SHIP", [])
+
+
+def test_no_worker_and_no_agent_sets_rules(shop: Shop) -> None:
+    id = shop.worker()
+    shop.stage.join("ada")
+    assert shop.refused(id, "rule.add", name="mine", checks="green").code == "NOT_YOURS"
+    assert shop.stage.refused("rule.add", "ada", name="mine", checks="green").code == "NOT_YOURS"
+    assert shop.stage.refused("rule.add", name="all", checks="any", risk="high").code == "BAD_RULE"
+    rule(shop)
+    assert [each["name"] for each in shop.stage.call("rule.list")["rules"]] == ["small"]
+    assert shop.refused(id, "rule.remove", name="small").code == "NOT_YOURS"
+    shop.stage.call("rule.remove", name="small")
+    assert shop.stage.refused("rule.remove", name="small").code == "UNKNOWN_RULE"
+
+
+def test_a_worker_that_leads_sets_no_rules_either(build: Build, tmp_path: Path) -> None:
+    shop = Shop(build(leader="chief"), tmp_path)
+    id = shop.worker(name="chief")
+    assert shop.refused(id, "rule.add", name="mine", checks="green").message == "A worker sets no rules."
+
+
+# --- what nobody judged -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_put_away_unjudged_is_counted_and_can_be_paid(shop: Shop) -> None:
+    judged, unjudged, crashed = (shop.worker(f"Task {n}") for n in range(3))
+    for id in (judged, unjudged):
+        shop.done(id)
+        shop.over(id)
+    shop.over(crashed, "crashed")
+    judge(shop, "w1/1", "dismiss")
+    shop.stage.clock.pass_time(60 * MINUTE)
+    shop.stage.call("worker.evict", "system")
+    owed = shop.stage.call("debt")
+    assert [each["subject"] for each in owed["debt"]] == ["w2/1", "w3"]
+    assert sorted(queue(shop)) == ["w2/1", "w3/x1"], "they can still be judged"
+    judge(shop, "w2/1", "dismiss")
+    shop.stage.call("delete", id=crashed)
+    assert [each["subject"] for each in shop.stage.call("debt")["debt"]] == ["w3"]
+    assert queue(shop) == []
+
+
+def test_a_worker_that_is_forgotten_leaves_nothing_on_the_docket(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    shop.over(id)
+    shop.stage.call("delete", id=id)
+    shop.stage.call("worker.forget", "system", id=id)
+    assert (queue(shop, all=True), shop.stage.call("debt")["count"]) == ([], 1)
+    assert deliverable(shop, "w1/1")["state"] == "unjudged"
+    assert shop.stage.refused("verdict", subject="w1/1", action="promote").code == "STALE_CARD"
+
+
+# --- other items ------------------------------------------------------------------------------------------------------
+
+
+def test_what_did_not_land_asks_and_is_tried_again(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    judge(shop, "w1/1", "promote")
+    owner, process = {"owner": "here:1:t1"}, (1, "t1")
+    shop.stage.prober.states[process] = "running"
+    taken = shop.stage.call("land.take", "system", root=str(shop.root), branch="main", **owner)["landings"]
+    shop.stage.call("land.failed", "system", id=taken[0]["id"], reason="it conflicts in header.py", **owner)
+    (item,) = shop.stage.call("docket")["items"]
+    assert (item["rank"], item["ref"], item["worker"]) == ("failed", "land-0001", "w1")
+    shown = card(shop, item["subject"])
+    assert shown["matter"] == "failed landing"
+    assert [each["action"] for each in shown["actions"]] == ["retry", "revise", "dismiss", "discard"]
+    judge(shop, item["subject"], "retry")
+    assert (queue(shop), shop.stage.call("land.list")["landings"][0]["state"]) == ([], "queued")
+
+
+def test_a_blocked_task_is_an_item_and_is_opened_again(shop: Shop) -> None:
+    shop.stage.join("ada")
+    shop.stage.call("task.add", title="Parse")
+    shop.stage.call("task.claim", "ada", id="task-0001")
+    shop.stage.call("task.block", "ada", id="task-0001", reason="There is no grammar for it.")
+    (item,) = shop.stage.call("docket")["items"]
+    assert (item["rank"], card(shop, item["subject"])["matter"]) == ("needs_input", "task")
+    judge(shop, item["subject"], "retry", "Use RFC 5322.")
+    assert (queue(shop), shop.stage.call("task.show", id="task-0001")["status"]) == ([], "pending")
+
+
+def test_evidence_that_somebody_pins_is_on_the_docket(shop: Shop) -> None:
+    id = shop.worker()
+    ran_tests(shop, id, failed=True)
+    ran_tests(shop, id)
+    assert queue(shop) == [], "that a test fails asks nobody anything"
+    shop.stage.call("pin", refs=["t1", "t2"])
+    assert queue(shop) == ["t1"]
+    assert card(shop, "t1")["matter"] == "error"
+    judge(shop, "t1", "dismiss")
+    assert queue(shop) == []
+
+
+def test_land_add_is_a_decision_too(shop: Shop) -> None:
+    shop.done(shop.worker())
+    shop.stage.call("land.add", change="change-0001")
+    assert (queue(shop), decided(shop)) == ([], [("w1/1", "promote", "user")])
+
+
+def test_a_task_that_goes_on_without_its_result_takes_it_from_the_docket(shop: Shop) -> None:
+    shop.done(shop.worker())
+    shop.stage.call("task.reset", id="task-0001")
+    assert (queue(shop), deliverable(shop, "w1/1")["state"]) == ([], "superseded")
+
+
+def test_a_result_is_saved_as_a_bundle_and_stays_on_the_docket(shop: Shop) -> None:
+    shop.done(shop.worker())
+    made = judge(shop, "w1/1", "bundle", "The parser")
+    assert made["effect"]["bundle"] == "bundle-0001"
+    assert (made["open"], queue(shop)) == (True, ["w1/1"])
+
+
+def test_what_lands_by_itself_asks_nobody(build: Build, tmp_path: Path) -> None:
+    shop = Shop(build(land__auto=True), tmp_path)
+    shop.done(shop.worker())
+    assert (queue(shop, all=True), deliverable(shop, "w1/1")["state"]) == ([], "promoted")
+
+
+def test_a_child_s_result_is_for_its_parent(shop: Shop) -> None:
+    parent = shop.worker("Lead")
+    with ledger.writing(shop.stage.store.location) as db:
+        ledger.rows(db, "UPDATE workers SET profile = :profile", {"profile": '{"name": "default", "can_spawn": true}'})
+    child = shop.spawn("Help", as_=shop.caller(parent))
+    shop.start(child)
+    shop.done(child)
+    assert queue(shop) == []
+    assert queue(shop, all=True) == ["w2/1"]
+    assert [each["subject"] for each in shop.call(parent, "docket")["items"]] == ["w2/1"]
+
+
+# --- policies of extensions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("says", "queued"), [("promote", []), ("accept", ["w1/1"]), (None, ["w1/1"])])
+def test_a_rule_may_ask_a_policy_and_only_its_yes_decides(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, says: str | None, queued: list[str]
+) -> None:
+    from rookery import extensions
+
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(extensions, "policies", lambda _: {"ours": lambda facts: asked.append(facts) or says})
+    assert shop.stage.refused("rule.add", name="a", policies=["theirs"]).code == "UNKNOWN_POLICY"
+    rule(shop, policies=["ours"])
+    id = shop.worker()
+    ran_tests(shop, id)
+    shop.done(id)
+    assert queue(shop) == queued
+    assert (asked[0]["paths"], asked[0]["risk"]) == (["header.py"], "low")
+
+
+def test_a_policy_that_is_gone_leaves_it_to_a_person(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rookery import extensions
+
+    with monkeypatch.context() as patched:
+        patched.setattr(extensions, "policies", lambda _: {"ours": lambda _: "promote"})
+        rule(shop, policies=["ours"])
+    id = shop.worker()
+    ran_tests(shop, id)
+    shop.done(id)
+    assert queue(shop) == ["w1/1"]

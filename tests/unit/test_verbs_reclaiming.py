@@ -11,7 +11,8 @@ import pytest
 from rookery.keeper import tidying
 from rookery.runtime import starting
 from tests.support.reporting import SUMMARY, TEST, Shop
-from tests.support.stage import Build, Stage
+from tests.support.stage import DAY, Build, Stage
+from tests.unit.gitrepo import git
 
 KEEPER = "here:7:t7"
 OTHER = "here:8:t8"
@@ -37,7 +38,7 @@ class Calls:
     async def teams(self) -> list[str]:
         return ["crew"]
 
-    async def call(self, _team: str, verb: str, args: Mapping[str, Any]) -> Any:
+    async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any:
         return self._stage.call(verb, "system", **args)
 
 
@@ -151,9 +152,72 @@ def test_without_the_hold_a_new_run_would_have_been_begun_in_between(shop: Homed
     seen = _in_between(shop, id, monkeypatch)
 
     class Careless(Calls):
-        async def call(self, _team: str, verb: str, args: Mapping[str, Any]) -> Any:
-            return {"held": True} if verb == "worker.away" else await super().call(_team, verb, args)
+        async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any:
+            return {"held": True, "open": []} if verb == "worker.away" else await super().call(team, verb, args)
 
     tidier = tidying.Tidier(Careless(shop.stage), str(shop.home), lambda _team: True, owner=KEEPER)
     asyncio.run(tidier.look())
     assert seen != [None]
+
+
+# -- names of its commits ----------------------------------------------------------------------------------------------
+
+
+def reported(shop: Homed) -> str:
+    id = shop.worker()
+    shop.done(id)
+    shop.over(id)
+    return id
+
+
+def refs(shop: Homed) -> list[str]:
+    return git("for-each-ref", "--format=%(refname)", "refs/rookery", cwd=shop.root).split()
+
+
+def tidy(shop: Homed, *, after: int = 2 * DAY) -> None:
+    shop.stage.clock.pass_time(after)
+    tidier = tidying.Tidier(Calls(shop.stage), str(shop.home), lambda _team: True, owner=KEEPER)
+    asyncio.run(tidier.look())
+
+
+def test_what_nobody_has_decided_about_keeps_its_name_when_its_worker_is_forgotten(shop: Homed):
+    id = reported(shop)
+    (kept,) = refs(shop)
+    tidy(shop)
+    assert not os.path.exists(shop.tree(id).parent)
+    assert refs(shop) == [kept]
+
+
+def test_a_change_set_that_was_dropped_loses_its_name_with_its_worker(shop: Homed):
+    reported(shop)
+    landing = shop.stage.call("land.add", change="change-0001")["id"]
+    shop.stage.call("land.drop", id=landing)
+    assert len(refs(shop)) == 1, "while the worker is there it can be put in line again"
+    tidy(shop)
+    assert refs(shop) == []
+
+
+def test_what_is_in_line_keeps_its_name_even_if_its_worker_is_deleted(shop: Homed):
+    id = reported(shop)
+    shop.stage.call("land.add", change="change-0001")
+    shop.stage.call("delete", id=id)
+    tidy(shop, after=1)
+    assert len(refs(shop)) == 1
+
+
+def test_a_worker_that_is_deleted_by_hand_takes_what_nobody_wanted_with_it(shop: Homed):
+    id = reported(shop)
+    shop.stage.call("delete", id=id)
+    tidy(shop, after=1)
+    assert not os.path.exists(shop.tree(id).parent)
+    assert refs(shop) == []
+
+
+def test_one_that_is_wanted_again_meanwhile_keeps_the_names_of_its_commits(
+    shop: Homed, monkeypatch: pytest.MonkeyPatch
+):
+    id = reported(shop)
+    shop.stage.call("delete", id=id)
+    _in_between(shop, id, monkeypatch)
+    tidy(shop, after=1)
+    assert len(refs(shop)) == 1

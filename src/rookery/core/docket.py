@@ -314,14 +314,30 @@ def are_green(checks: Sequence[Check]) -> bool:
 
 MANY_FILES, MANY_LINES = 10, 300
 FEW_FILES, FEW_LINES = 5, 100
+STEERING = ("rookery.toml", "AGENTS.md", "CLAUDE.md", "GEMINI.md", "Makefile", "conftest.py")
 
 
-def risk_of(files: int, lines: int, checks: Sequence[Check], contested: int, outcome: str) -> Risk:
+class Size(NamedTuple):
+    """How much a change set is."""
+
+    files: int = 0
+    lines: int = 0
+    deleted: int = 0
+    steers: bool = False  # it changes what agents and builds are told to do
+
+
+def steers(path: str) -> bool:
+    """Does a file say what programs do here: settings of agents, hooks, builds? Such folders begin with a dot."""
+    return path.startswith(".") or path.rpartition("/")[2] in STEERING
+
+
+def risk_of(size: Size, checks: Sequence[Check], contested: int, outcome: str) -> Risk:
     """How much a result wants to be looked at, from what is known of it and not from what it says of itself."""
     failed = any(not each.passed for each in checks)
-    if failed or contested or files > MANY_FILES or lines > MANY_LINES:
+    files, lines = size.files, size.lines
+    if failed or contested or size.steers or files > MANY_FILES or lines > MANY_LINES:
         return Risk.HIGH
-    small = files <= FEW_FILES and lines <= FEW_LINES
+    small = files <= FEW_FILES and lines <= FEW_LINES and not size.deleted
     if small and (not files or are_green(checks)):
         return Risk.LOW
     return Risk.MEDIUM if files or outcome == "completed" else Risk.LOW
@@ -329,7 +345,7 @@ def risk_of(files: int, lines: int, checks: Sequence[Check], contested: int, out
 
 # -- rules -----------------------------------------------------------------------------------------------------------
 
-RULE_LISTS = ("kinds", "paths", "hosts")
+RULE_LISTS = ("kinds", "paths", "hosts", "policies")
 RULE_NUMBERS = ("files", "lines")
 GREEN, ANY = "green", "any"
 
@@ -349,9 +365,16 @@ class Seen(NamedTuple):
     has_change: bool
 
 
+def facts(seen: Seen) -> dict[str, Any]:
+    """The same as plain values, for policies of others."""
+    risk = next(word for word, each in RISKS.items() if each == seen.risk)
+    checks = [each._asdict() for each in seen.checks]
+    return {**seen._asdict(), "paths": [*seen.paths], "checks": checks, "risk": risk}
+
+
 def check_rule(matches: Mapping[str, Any]) -> None:
     """A rule that would match everything is a mistake, and so is one that decides by nothing that was recorded."""
-    if not any(matches.get(name) for name in (*RULE_LISTS, "checks")):
+    if not any(matches.get(name) for name in RULE_LISTS) and matches.get("checks") != GREEN:
         raise errors.BadInput(
             "That rule would decide about everything.", "Narrow it: --kind, --path, --host or --checks green.",
             code="BAD_RULE",

@@ -16,7 +16,7 @@ from . import artifacts, errors, secrets, text
 
 LETTERS: Mapping[str, str] = {
     "command": "c", "error": "e", "edit": "f", "code": "b", "prompt": "p", "response": "r", "test": "t", "commit": "k",
-    "status": "w", "tail": "l", "bundle": "u", "output": "o",
+    "status": "s", "tail": "l", "bundle": "u", "output": "o",
 }  # fmt: skip
 KINDS = tuple(LETTERS)
 OUTPUT = "output"  # what an agent shared: it goes when whoever shared it says so, not with the oldest

@@ -12,7 +12,7 @@ reads what another has read, adds nothing. It is the program's word, and nothing
 
 from collections.abc import Iterable, Sequence
 
-from . import activity, diffs, testruns, text
+from . import activity, diffs, secrets, testruns, text
 from .activity import Edit, Event
 from .evidence import Found
 
@@ -20,6 +20,7 @@ CODE_LINES = 4  # as long a block of a response has to be to stand for itself
 BLOCKS = 20  # of one response
 WAITING = 256  # calls without an answer
 PART = 120  # characters of a part of a ref
+TITLE = 800  # characters of one line: it is cut to what is shown when secrets were taken out, lest half of one is left
 COMMITS = 10  # of one command
 _COMMAND = 2_000  # characters of a command that are kept beside its line
 _FENCES = ("```", "~~~")
@@ -58,9 +59,8 @@ class Extractor:
     def rest(self) -> list[Found]:
         """What is left when nothing more will be told: commands that no answer came to."""
         found = self._joined()
-        for call in self._calls.values():
-            found += [each._replace(data={**each.data, "unfinished": True}) for each in self._did(call, call)]
-        self._calls.clear()
+        while self._calls:
+            found += self._left()
         return found
 
     def _joined(self) -> list[Found]:
@@ -73,7 +73,7 @@ class Extractor:
     def _taken(self, event: Event) -> list[Found]:
         if event.kind == activity.CALL and event.id:
             self._calls[event.id] = event
-            return self._did_oldest() if len(self._calls) > WAITING else []
+            return self._left() if len(self._calls) > WAITING else []
         if event.kind == activity.ANSWER:
             call = self._calls.pop(event.id, None)
             return self._did(call, event) if call else []
@@ -86,9 +86,11 @@ class Extractor:
             return [Found("error", self._ref(event), _first(event.text), event.text, {}, True)]
         return []
 
-    def _did_oldest(self) -> list[Found]:
+    def _left(self) -> list[Found]:
+        """The oldest call that waits is given up: a command was begun, and whether an edit was made is not known."""
         call = self._calls.pop(next(iter(self._calls)))
-        return self._did(call, call)
+        found = self._ran(call, Event(activity.ANSWER)) if call.command else []
+        return [each._replace(data={**each.data, "unfinished": True}) for each in found]
 
     def _ref(self, event: Event, *more: str) -> str:
         id = event.id or f"{event.kind}-{digest(event.text + event.command)}"
@@ -115,19 +117,19 @@ class Extractor:
             return self._edited(call, answer)
         if answer.ok:
             return []
-        title = text.one_line(f"{call.tool} {self._inside(call.target)}: {answer.text.strip()}", 200)
+        title = text.one_line(f"{call.tool} {self._inside(call.target)}: {answer.text.strip()}", TITLE)
         return [Found("error", self._ref(call), title, answer.text, {"tool": call.tool}, True)]
 
     def _ran(self, call: Event, answer: Event) -> list[Found]:
-        output = "" if answer is call and call.kind == activity.CALL else answer.text
-        data: dict[str, object] = {"command": call.command[:_COMMAND]}
+        output = answer.text
+        data: dict[str, object] = {"command": secrets.redacted(call.command)[0][:_COMMAND]}
         if answer.code is not None:
             data["exit"] = answer.code
         failed, kind = not answer.ok or bool(answer.code), "command"
         if counted := testruns.parsed(output):
             kind, failed = "test", failed or bool(counted.failed or counted.errors)
             data |= counted._asdict()
-        found = [Found(kind, self._ref(call), text.one_line(call.command, 200), output, data, failed)]
+        found = [Found(kind, self._ref(call), text.one_line(call.command, TITLE), output, data, failed)]
         return found if failed or "git" not in call.command else found + commits(output)
 
     def _edited(self, call: Event, answer: Event) -> list[Found]:
@@ -143,7 +145,7 @@ class Extractor:
                 data |= {"line": shown.line, "added": shown.added, "removed": shown.removed}
             title = f"{data['path']} +{shown.added} -{shown.removed}" if shown.text else data["path"]
             ref = self._ref(call, f"file{n + 1}") if n else self._ref(call)
-            found.append(Found("edit", ref, text.one_line(str(title), 200), shown.text, data))
+            found.append(Found("edit", ref, text.one_line(str(title), TITLE), shown.text, data))
         return found
 
     def _inside(self, path: str) -> str:
@@ -164,13 +166,8 @@ def blocks(said: str) -> list[tuple[str, Sequence[str]]]:
             else:
                 lines.append(line)
         elif bare.startswith(_FENCES):
-            mark = bare[0]
-            info = bare.lstrip(mark).strip()
-            fence, language, lines = (
-                bare[: len(bare) - len(bare.lstrip(mark))],
-                text.one_line(info, 30).partition(" ")[0],
-                [],
-            )
+            info = bare.lstrip(bare[0])
+            fence, language = bare[: len(bare) - len(info)], text.one_line(info, 30).partition(" ")[0]
     return found
 
 
@@ -182,14 +179,14 @@ def commits(output: str) -> list[Found]:
         branch, _, sha = head.removeprefix("[").rpartition(" ")
         branch = branch.removesuffix(" (root-commit)")
         if ends and line.startswith("[") and branch and len(sha) >= 7 and not sha.strip("0123456789abcdef"):
-            title = text.one_line(f"{sha} {subject}", 200)
+            title = text.one_line(f"{sha} {subject}", TITLE)
             found.append(Found("commit", f"git:{sha[:40]}", title, "", {"sha": sha[:40], "branch": branch[:200]}))
     return found[:COMMITS]
 
 
 def _first(said: str) -> str:
     """The first line that says anything."""
-    return text.one_line(said.strip().partition("\n")[0], 200)
+    return text.one_line(said.strip().partition("\n")[0], TITLE)
 
 
 def digest(said: str) -> str:

@@ -62,9 +62,13 @@ class Shelf(Protocol):
         """A product under a name of its own: "written", or "whole" if it was there. Another file there is refused."""
         ...
 
-    def put(self, folder: str, name: str, data: bytes) -> Kept:
-        """Write a file under this very name, in a folder beside the shelf: a product of rows, which can make it anew.
-        What was there is replaced."""
+    def beside(self, file: str) -> str:
+        """Where a file of the team lies that is no part of the shelf, relative to the home as all the others are."""
+        ...
+
+    def put(self, file: str, data: bytes) -> None:
+        """Write such a file under this very name: a product of rows, which can make it anew. What was there is
+        replaced."""
         ...
 
     def keep_same(self, folder: str, data: bytes) -> Kept:

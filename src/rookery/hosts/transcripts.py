@@ -5,6 +5,7 @@ Claude Code, Codex and Gemini are known; the others keep a database, or write no
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from rookery.core.activity import ANSWER, CALL, DONE, ERROR, PROMPT, STARTED, TEXT, USAGE, Edit, Event
 
@@ -39,9 +40,15 @@ def kept(host: str) -> bool:
     return host in _KNOWN
 
 
+@lru_cache(maxsize=64)
+def _of(session: str) -> Event:
+    """Every line names its session: it is made an event once."""
+    return Event(STARTED, session=session)
+
+
 def _claude(said: Json) -> Iterable[Event]:
     if session := string(said.get("sessionId"), MOST_TARGET):
-        yield Event(STARTED, session=session)
+        yield _of(session)
     role = table(said.get("message")).get("role")
     if role in ("assistant", "user") and said.get("type") in (None, role):
         yield from streams.claude_message({**said, "type": role}, said.get("toolUseResult"))
@@ -122,7 +129,7 @@ def _codex_edit(path: str, change: Json) -> Edit:
 def _gemini(said: Json) -> Iterable[Event]:
     """A message is written when it begins, and once more with its tools."""
     if session := string(said.get("sessionId"), MOST_TARGET):
-        yield Event(STARTED, session=session)
+        yield _of(session)
     id, text = string(said.get("id"), MOST_TARGET), parts(said.get("content"))
     if said.get("type") == "user" and text and not text.startswith(OWN):
         yield Event(PROMPT, text=text, id=id)

@@ -11,6 +11,7 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
     reader      what agents' programs write down of their sessions, as evidence; `giving` hands it to the ledger
     monitor     sessions that died, are blocked, stuck or stalled, noticed and told
     crews       a step of each crew whenever one may be due
+    notifying   people, told of what needs them
     listening   programs of others, called with what happened
     lander      finished work, merged, checked and taken to its branch
     terminals   the hand that types, and typing: when and only when that is safe

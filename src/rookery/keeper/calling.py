@@ -21,11 +21,16 @@ WORDS = 200  # characters of a notification
 PASSED_ON = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
+def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a program of the user's needs to find its way."""
+    return {name: environ[name] for name in PASSED_ON if name in environ}
+
+
 class Caller:
     """The three hands, for one resident process."""
 
     def __init__(self, *, environ: Mapping[str, str], cwd: str, secret: Callable[[], bytes], limit_s: float) -> None:
-        self._environ = {name: environ[name] for name in PASSED_ON if name in environ}
+        self._environ = surroundings(environ)
         self._cwd = cwd
         self._secret = secret
         self._limit_s = limit_s

@@ -113,7 +113,7 @@ class Failed(Exception):
 
 
 class Called:
-    """A listener and its thread. The thread is nobody's to wait for: one that never comes back keeps no process alive."""
+    """A listener and its thread, which nobody waits for: one that never comes back keeps no process alive."""
 
     def __init__(self, name: str, listener: Listener) -> None:
         self.name = name

@@ -8,8 +8,8 @@ left behind of a worker whose row is gone.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from time import monotonic
 
 from rookery.core import errors, landing
@@ -70,8 +70,8 @@ class Tidier:
         for each in found["forget"]:
             if self._may_look(team, each["id"]):
                 async with self._held(team, each["id"], forget=True) as held:
-                    if held:
-                        await self._put_away(team, each["id"], each["root"])
+                    if held is not None:
+                        await self._put_away(team, each["id"], each["root"], held)
         await self._reclaim(team)
 
     def _may_look(self, team: str, id: str) -> bool:
@@ -84,18 +84,18 @@ class Tidier:
         for id in due:
             if self._may_look(team, id):
                 async with self._held(team, id) as held:
-                    if held:
+                    if held is not None:
                         await self._take_away(team, id)
 
     @asynccontextmanager
-    async def _held(self, team: str, id: str, *, forget: bool = False) -> AsyncIterator[bool]:
-        """Nothing is begun for it meanwhile; whether it is still to be put away."""
+    async def _held(self, team: str, id: str, *, forget: bool = False) -> AsyncIterator[Sequence[str] | None]:
+        """Nothing is begun for it meanwhile. The commits of it that are still needed; None: all of it is."""
         asked = {"id": id, "owner": self._owner}
-        held = (await self._verbs.call(team, "worker.away", {**asked, "forget": forget}))["held"]
+        told = await self._verbs.call(team, "worker.away", {**asked, "forget": forget})
         try:
-            yield held
+            yield told["open"] if told["held"] else None
         finally:
-            if held:
+            if told["held"]:
                 await self._verbs.call(team, "worker.away", {**asked, "over": True})
 
     async def _take_away(self, team: str, id: str) -> None:
@@ -113,12 +113,13 @@ class Tidier:
         log.info("worker %s of %s stays: its worktree holds %s", id, team, held)
         await self._verbs.call(team, "worker.keep", {"id": id, "why": held})
 
-    async def _put_away(self, team: str, id: str, root: str) -> None:
+    async def _put_away(self, team: str, id: str, root: str, needed: Sequence[str]) -> None:
         held = await asyncio.to_thread(starting.put_away, self._home, team, id)
         if held:
             await self._stays(team, id, held)
             return
-        if root:
-            await asyncio.to_thread(changesets.forget_left, root, landing.keep_under(team, id))
-        await self._verbs.call(team, "worker.forget", {"id": id})
-        log.info("worker %s of %s is forgotten", id, team)
+        gone = (await self._verbs.call(team, "worker.forget", {"id": id}))["forgotten"]
+        if gone and root:
+            with suppress(errors.RookError):  # the repository may be gone too
+                await asyncio.to_thread(changesets.forget_worker, root, landing.keep_under(team, id), needed)
+        log.info("worker %s of %s is %s", id, team, "forgotten" if gone else "wanted again")

@@ -90,8 +90,10 @@ def forget_others(root: str, keep: str, heads: Sequence[str]) -> None:
             git(root, "update-ref", "-d", name, head)
 
 
-def forget_left(root: str, keep: str) -> None:
+def forget_worker(root: str, keep: str, needed: Sequence[str]) -> None:
+    """Names of all that a worker made go with it, but for commits that are still needed."""
     git(root, "update-ref", "-d", f"{keep}/{LEFT}")
+    forget_others(root, keep, needed)
 
 
 def reclaimable(tree: str, root: str, branch: str, captured: str) -> str:

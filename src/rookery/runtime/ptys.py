@@ -114,12 +114,12 @@ def lives_in(where: Mapping[str, str], pid: int) -> bool:
 
 def start(
     home: str, argv: Sequence[str], *, cwd: str, environ: Mapping[str, str], size: tuple[int, int] = SIZE,
-    keep_s: float = KEEP_S,
+    keep_s: float = KEEP_S, capture: str = "",
 ) -> Window:  # fmt: skip
     """Run a program in a terminal of its own, which outlives this process. Its words are passed on as they are.
 
     `environ` is the whole of its environment, but for the variables that a terminal sets. It is given to the holder by
-    a pipe, and so nobody sees it.
+    a pipe, and so nobody sees it. `capture`: a file to which all that it shows is added, raw.
     """
     import subprocess
     import sys
@@ -130,6 +130,7 @@ def start(
     spec = {
         "argv": list(argv), "cwd": cwd, "environ": dict(environ), "size": size, "keep_s": keep_s,
         "folder": _private_folder(home), "log": os.path.join(logs, "pty.log") if os.path.isdir(logs) else "",
+        "capture": capture,
     }  # fmt: skip
     kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("PYTHON")}
     command = [sys.executable, "-P", "-m", HOLDER]  # -P: nothing is imported from the folder we happen to be in

@@ -54,14 +54,14 @@ class Shelf:
             raise StoreCorrupt(f"{file} is not what was written there.", "It was left as it is; look at it.", path=file)
         return "whole"
 
-    def put(self, folder: str, name: str, data: bytes) -> Kept:
-        """Under this very name, in a folder beside the shelf, whatever was there before."""
-        import hashlib
+    def beside(self, file: str) -> str:
+        return "/".join((*self._base[:-1], file))
 
-        above = (*self._base[:-1], folder)
+    def put(self, file: str, data: bytes) -> None:
+        """Under this very name, in a folder beside the shelf, whatever was there before."""
+        *above, name = self.beside(file).split("/")
         with self._opened(above, make=True) as place:
             _write(place, _plain(name), data, f"{os.urandom(CHANCE_BYTES).hex()}-{name}")
-        return Kept("/".join((*above, name)), len(data), hashlib.sha256(data).hexdigest())
 
     def keep_same(self, folder: str, data: bytes) -> Kept:
         """Under its hash: the same content is one file, and is young again whenever it is kept."""

@@ -121,7 +121,8 @@ class Starter:
             shown = {name: value for name, value in environ.items() if name not in kept.private}
             terminal = ourtmux.new_window(self._home, words, cwd=cwd, environ=shown, kept=kept).address
         elif backend == "pty":
-            terminal = ptys.start(self._home, words, cwd=cwd, environ=environ).address
+            path = _captured(where) if capture else ""
+            terminal = ptys.start(self._home, words, cwd=cwd, environ=environ, capture=path).address
         else:
             self._headless(where, words, cwd, environ, stdin, streams)
         return Begun(self._begun(where, argv[0]), terminal)
@@ -161,10 +162,15 @@ def _kept(
     where: Place, run: str, environ: Mapping[str, str], private: Sequence[str], capture: bool
 ) -> ourtmux.Kept:  # fmt: skip
     """Variables that the person named may be keys; those of the program's own are no secret."""
-    path = where.of_run("terminal.log") if capture else ""
-    if path:
-        _private(path).close()
+    path = _captured(where) if capture else ""
     return ourtmux.Kept(run, {name: environ[name] for name in private if name in environ}, path)
+
+
+def _captured(where: Place) -> str:
+    """The file for all that a terminal shows, private from the start."""
+    path = where.of_run("terminal.log")
+    _private(path).close()
+    return path
 
 
 def _private(path: str) -> IO[bytes]:

@@ -32,5 +32,8 @@ store. Invariant: a verb either changes the rows and appends the events that tel
     bundles.py  evidence saved for others        loading.py  what of it stands in an agent's context
     changes.py  what workers made                landing.py  the line of what lands; lander.py: for its keeper
     monitor.py  sessions that are not well         rerouting.py mail of one that is gone, to another of its role
+    items.py    what needs somebody              docket.py   the queue of that, and one item's card
+    verdicts.py a decision with its effect       decisions.py their log, and what nobody judged
+    deliverables.py versions of results          results.py  whom a result is put before; rules.py: or nobody
     escalation.py, raising.py (its record), feed.py, health.py, upkeep.py (sweep, stats), exchange.py (export, import)
 """

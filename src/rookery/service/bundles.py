@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from rookery.core import bundles, errors, names, text, times
 from rookery.core import evidence as law
+from rookery.core.ports import Shelf
 from rookery.store.port import Row
 
 from . import evidence, held, workers
@@ -21,7 +22,6 @@ from .verbs import Arg
 FOLDER, BUNDLE = "bundles", "bundle"
 LOOKED_AT = 500  # of the newest evidence, to choose from
 LISTED = 50
-DAY_MS = 86_400_000
 
 Id = Annotated[str, Arg("the bundle", positional=True, metavar="ID")]
 Refs = Annotated[list[str] | None, Arg("what goes into it, as e3, f12 or w3/2", positional=True, metavar="REF")]
@@ -145,7 +145,7 @@ def save(
     _write_down(tx, me, number["value"], saved)
     tx.beat()
     card = card_of(tx, find(tx, id))
-    tx.after.append(lambda _heard: card.update(remarks=_made(tx, card, new=True)))
+    tx.after.append(lambda _heard: card.update(_made(tx, card, new=True)))
     return card
 
 
@@ -154,7 +154,7 @@ def _write_down(tx: Tx, me: Row, number: int, saved: Mapping[str, Any]) -> None:
     tx.run(
         "new_bundle", n=number, id=id, title=saved["title"], header=saved["header"], worker=saved["worker"],
         task=saved["task"], made_by=me["id"], items=json.dumps([entry["ref"] for entry in items]),
-        entries=json.dumps(items), file=_file(tx, f"{id}.md"), sidecar=_file(tx, f"{id}.artifacts.json"),
+        entries=json.dumps(items), file=f"{FOLDER}/{id}.md", sidecar=f"{FOLDER}/{id}.artifacts.json",
         digest=bundles.digest(saved), summarizer=saved["summarizer"], at=tx.wall,
     )  # fmt: skip
     found = law.Found(BUNDLE, f"{BUNDLE}:{id}", saved["title"], saved["header"], {BUNDLE: id, "items": len(items)})
@@ -165,10 +165,6 @@ def _write_down(tx: Tx, me: Row, number: int, saved: Mapping[str, Any]) -> None:
 
 def _untitled(made: Mapping[str, Any]) -> str:
     return text.one_line(made["goal"], bundles.TITLE_LIMIT) or f"{len(made['items'])} of {made['worker'] or 'the team'}"
-
-
-def _file(tx: Tx, name: str) -> str:
-    return "/".join(("teams", tx.team, FOLDER, name))
 
 
 def _summarizer(tx: Tx, me: Row, id: str, kind: str) -> str:
@@ -190,7 +186,7 @@ def summarized(tx: Tx, worker: str, summary: str) -> None:
     card = card_of(tx, find(tx, found["id"])) | {"summary": said}
     if tx.run("sum_up_bundle", id=found["id"], summary=said, digest=bundles.digest(card)):
         tx.event("bundle.summarized", names.SYSTEM, ref=found["id"], preview=text.one_line(said, 120), worker=worker)
-        tx.after.append(lambda _heard: card.update(remarks=_made(tx, card, new=True)))
+        tx.after.append(lambda _heard: card.update(_made(tx, card, new=True)))
 
 
 # -- looking ---------------------------------------------------------------------------------------------------------
@@ -206,7 +202,7 @@ def listed(
 def show(tx: Tx, id: Id) -> dict[str, Any]:
     """All of it. Its files are looked at besides: what is not as the row says is told, and made again."""
     card = card_of(tx, find(tx, id))
-    tx.after.append(lambda _heard: card.update(remarks=_made(tx, card)))
+    tx.after.append(lambda _heard: card.update(_made(tx, card)))
     return card
 
 
@@ -229,7 +225,8 @@ def entries_of(row: Row) -> list[dict[str, Any]]:
 
 
 def card_of(tx: Tx, row: Row) -> dict[str, Any]:
-    more = {"header": row["header"], "summary": row["summary"], "items": entries_of(row), "remarks": list[str]()}
+    more = {"header": row["header"], "summary": row["summary"], "items": entries_of(row), "file": row["file"],
+            "sidecar": row["sidecar"], "remarks": list[str]()}  # fmt: skip
     return {**_line(tx, row), **more}
 
 
@@ -238,27 +235,31 @@ def _line(tx: Tx, row: Row) -> dict[str, Any]:
     return {
         "schemaVersion": bundles.SCHEMA, "id": row["id"], "title": row["title"], "state": row["state"],
         "count": len(json.loads(row["items"])), "worker": row["worker"], "task": row["task"], "by": row["maker"],
-        "summarizer": row["summarizer"], "summarized": bool(row["summary"]), "consumed": used, "file": row["file"],
-        "sidecar": row["sidecar"], "digest": row["digest"], "at": times.iso(row["at"]),
+        "summarizer": row["summarizer"], "summarized": bool(row["summary"]), "consumed": used,
+        "digest": row["digest"], "at": times.iso(row["at"]),
     }  # fmt: skip
 
 
-def _made(tx: Tx, card: Mapping[str, Any], *, new: bool = False) -> list[str]:
-    """After the commit: both files as the row says. What was not so is told; the row stands whatever a disk does."""
+def _made(tx: Tx, card: Mapping[str, Any], *, new: bool = False) -> dict[str, Any]:
+    """After the commit: both files as the row says, and where they are. What was not so is told; the row stands
+    whatever a disk does."""
+    shelf = tx.world.shelf
     written = ((card["file"], bundles.markdown(card)), (card["sidecar"], bundles.sidecar(card)))
-    return [said for file, words in written if (said := _remade(tx, file, words.encode("utf-8", "replace"), new))]
+    remarks = [_remade(shelf, file, words.encode("utf-8", "replace"), new) for file, words in written]
+    return {"file": shelf.beside(card["file"]), "sidecar": shelf.beside(card["sidecar"]),
+            "remarks": [said for said in remarks if said]}  # fmt: skip
 
 
-def _remade(tx: Tx, file: str, data: bytes, new: bool) -> str:
+def _remade(shelf: Shelf, file: str, data: bytes, new: bool) -> str:
     name = file.rpartition("/")[2]
     try:
-        why = "" if tx.world.shelf.read(file, len(data) + 1) == data else "was changed"
+        why = "" if shelf.read(shelf.beside(file), len(data) + 1) == data else "was changed"
     except errors.RookError:
         why = "was missing"
     if not why:
         return ""
     try:
-        tx.world.shelf.put(FOLDER, name, data)
+        shelf.put(file, data)
     except errors.RookError as error:
         return f"{name} could not be written: {error.message}"
     return "" if new else f"{name} {why}; it was made again"
@@ -298,17 +299,16 @@ def delete(tx: Tx, id: Id) -> dict[str, Any]:
     return {"id": row["id"], "deleted": True, "unloaded": unloaded}
 
 
-def sweep(tx: Tx, batch: int) -> int:
+def forget(tx: Tx, rows: Sequence[Row]) -> None:
     """Those that were consumed or deleted long ago: rows now, and their files once that is certain."""
-    rows = tx.all("bundles_past", before=tx.now - tx.settings["bundles.keep_days"] * DAY_MS, limit=batch)
     for row in rows:
         tx.run("unload_everywhere", source=row["id"])
         tx.run("remove_bundle", n=row["n"])
         tx.event("bundle.swept", names.SYSTEM, ref=row["id"], was=row["state"])
         tx.after.append(lambda _heard, row=row: _remove_files(tx, row))
-    return len(rows)
 
 
 def _remove_files(tx: Tx, row: Row) -> None:
+    shelf = tx.world.shelf
     for file in (row["file"], row["sidecar"]):
-        tx.world.shelf.remove(file)
+        shelf.remove(shelf.beside(file))

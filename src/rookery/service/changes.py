@@ -57,7 +57,7 @@ def record(tx: Tx, worker: Row, captured: Mapping[str, Any], task: str = "", epo
         "new_change", n=number["value"], id=id, worker=worker["id"], task=task, epoch=epoch, at=tx.wall,
         files=json.dumps(captured["files"]), patch=_patch(tx, id, captured, task), **made,
     )  # fmt: skip
-    _show_commits(tx, worker, captured["commits"], id, task)
+    _show_commits(tx, worker, captured.get("commits") or (), id, task)
     counted = f"{captured['paths']} files, +{captured['added']} -{captured['removed']}"
     tx.event("change", tx.me()["name"], target=worker["id"], ref=id, preview=counted, task=task, head=captured["head"])
     conflicts.record(tx, worker, id, captured["touched"], captured["base"], task)
@@ -75,7 +75,7 @@ def _show_commits(tx: Tx, worker: Row, commits: Sequence[Mapping[str, str]], cha
             "commit", f"git:{each['short']}", f"{each['short']} {each['subject']}", "",
             {"sha": each["sha"], "change": change},
         )  # fmt: skip
-        evidence.put(tx, found, worker=worker["id"], agent=worker["agent"], task=task, run=worker["run"])
+        evidence.put(tx, found, worker=worker["id"], agent=tx.me()["id"], task=task, run=worker.get("run", ""))
 
 
 def _patch(tx: Tx, id: str, captured: Mapping[str, Any], task: str) -> str:

@@ -13,7 +13,7 @@ from rookery.core import crews, errors, names, planning, tasks, text, times, wor
 from rookery.core.crews import Act, Action, CrewState
 from rookery.store.port import Row
 
-from . import held, items, leases, plans, supervising
+from . import held, items, leases, plans, results, supervising
 from . import planning as planner
 from . import workers as crewing
 from .mailbox import checked_limit
@@ -400,6 +400,7 @@ def _move(tx: Tx, row: Row, action: Action) -> None:
         tx.event(f"crew.{action.state}", names.SYSTEM, target=row["starter"], ref=row["id"], preview=action.why)
         tx.ring(names.CREWS)
         if action.state not in crews.LIVE:
+            results.unreviewed(tx, row["plan"])
             told = action.why or f"{row['plan']} is worked off."
             held.tell(tx, [row["starter"]], f"{row['id']} {action.state}", told, priority="normal", tags=("crew",))
 

@@ -54,7 +54,7 @@ def recorded(tx: Tx, worker: Row) -> list[dict[str, Any]]:
     edited = tx.one("edited_after", worker=worker["id"], run=worker["run"])
     last_edit = (edited["n"] or 0) if edited else 0
     found: dict[str, dict[str, Any]] = {}
-    for row in tx.all("test_runs_of", worker=worker["id"], run=worker["run"], after=0, limit=200):
+    for row in tx.all("test_runs_of", worker=worker["id"], run=worker["run"], limit=200):
         told = json.loads(row["data"])
         command = str(told.get("command") or row["title"])
         if command not in found and len(found) < CHECKS:

@@ -63,7 +63,8 @@ def take(
     bucket = row["id"] if row else ""
     run = text.one_line(run, 100) or (row["run"] if row else "")
     for each in ready:
-        done = _insert(tx, law.Fitted(**each), worker=bucket, agent=whose["id"], task=task, run=run)
+        told = int(not _is_trusted(tx))
+        done = _insert(tx, law.Fitted(**each), worker=bucket, agent=whose["id"], task=task, run=run, told=told)
         made += [done] if done else []
     dropped = _keep_to_cap(tx, bucket, row, made[-1][0]) if made else 0
     if made:
@@ -76,6 +77,11 @@ def take(
 
 def _told(ready: Sequence[Mapping[str, Any]], made: Sequence[tuple[int, str]]) -> str:
     return ready[-1]["title"] if len(made) == 1 else f"{len(made)} pieces"
+
+
+def _is_trusted(tx: Tx) -> bool:
+    """A keeper or the person. What others tell of themselves is recorded as that, and is nobody's check."""
+    return tx.me()["name"] in (names.PERSON, names.SYSTEM) and tx.caller.grant is None
 
 
 def _whose(tx: Tx, worker: str, agent: str) -> tuple[Row, Row | None]:
@@ -94,8 +100,7 @@ def _whose(tx: Tx, worker: str, agent: str) -> tuple[Row, Row | None]:
     whose = tx.find_agent(named) if named else me
     if whose is None:
         raise tx.unknown(names.check_address(named))
-    trusted = me["name"] in (names.PERSON, names.SYSTEM) and tx.caller.grant is None
-    if not trusted and whose["id"] != me["id"]:
+    if not _is_trusted(tx) and whose["id"] != me["id"]:
         raise errors.NotYours(f"You are {me['name']}, not {whose['name']}.", "Tell of what you did yourself.")
     return whose, row or tx.one("worker_of_agent", agent=whose["id"])
 
@@ -125,7 +130,7 @@ def share(tx: Tx, id: str, name: str, kind: str, task: str, agent: int, kept: Ma
 
 
 def _insert(
-    tx: Tx, fitted: law.Fitted, *, worker: str, agent: int, task: str, run: str, held: int = 0
+    tx: Tx, fitted: law.Fitted, *, worker: str, agent: int, task: str, run: str, held: int = 0, told: int = 0
 ) -> tuple[int, str] | None:
     """Its number and id; None if it is there."""
     if tx.one("evidence_known", ref=fitted.ref) is not None:
@@ -135,7 +140,8 @@ def _insert(
     id = law.short_id(fitted.kind, number["value"])
     values = fitted._asdict()
     values.pop("secrets")
-    row = tx.one("new_evidence", id=id, worker=worker, agent=agent, task=task, run=run, held=held, at=tx.wall, **values)
+    values |= {"worker": worker, "agent": agent, "task": task, "run": run, "held": held, "told": told, "at": tx.wall}
+    row = tx.one("new_evidence", id=id, **values)
     assert row is not None
     return row["n"], id
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from rookery.core import landing, names, tasks
 from rookery.core.landing import State as Land
-from rookery.core.workers import KEEPER, State
+from rookery.core.workers import KEEPER, State, Wish
 from rookery.store.port import Row
 
 from . import supervising
@@ -45,6 +45,8 @@ def _is_done_with(tx: Tx, row: Row, landings: Sequence[Row]) -> bool:
     task = tx.one("task_hold", id=row["task"]) if row["task"] else None
     if task is not None and (task["status"] not in OVER or task["review"] == tasks.REVIEW_PENDING):
         return False
+    if tx.one("discarded_last", worker=row["id"]) is not None:
+        return True
     # Where nothing lands by itself, what was made lies in the worktree until somebody looked at it.
     return Land.LANDED in states or bool(row["crew"] and terms_of(tx, row["crew"]).get("land"))
 
@@ -59,15 +61,31 @@ def hold(
 ) -> dict[str, Any]:
     """Nothing is begun for this worker while its files are taken away. Not held: they are needed after all."""
     row = tx.one("worker", id=id)
+    free: dict[str, Any] = {"id": id, "held": False, "open": []}
     if row is None:
-        return {"id": id, "held": not over}  # its number is given to nobody else
+        return free | {"held": not over}  # its number is given to nobody else
     if over:
         if tx.run("let_begin", id=id, owner=owner):
             tx.ring(KEEPER)
-        return {"id": id, "held": False}
+        return free
     if supervising.is_held(tx, row, owner) or (forget and not supervising.may_forget(tx, row)):
-        return {"id": id, "held": False}
-    return {"id": id, "held": bool(tx.run("hold_files", id=id, owner=owner, until=tx.now + AWAY_MS))}
+        return free
+    if not tx.run("hold_files", id=id, owner=owner, until=tx.now + AWAY_MS):
+        return free
+    return {"id": id, "held": True, "open": _undecided(tx, row) if forget else []}
+
+
+def _undecided(tx: Tx, row: Row) -> list[str]:
+    """Commits that are still to land, or that nobody has decided about: their names outlive the worker. One that a
+    person deletes has no undecided ones."""
+    landed = any(each["state"] == Land.LANDED for each in _landings(tx, row))
+    kept: list[str] = []
+    for change in tx.all("changes_of_worker", worker=row["id"], limit=LOOK):
+        states = [each["state"] for each in tx.all("landings_of_change", change=change["id"])]
+        undecided = not states and row["wish"] != Wish.DELETE and not (landed and change["task"] == row["task"])
+        if undecided or any(state in landing.OPEN or state == Land.FAILED for state in states):
+            kept.append(change["head"])
+    return kept
 
 
 def reclaim(tx: Tx, id: Annotated[str, Arg("the worker")]) -> dict[str, Any]:

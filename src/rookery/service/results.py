@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from rookery.core import docket, names, tasks, text
+from rookery.core.crews import REVIEWS
 from rookery.core.docket import Action, Rank, Standing
 from rookery.core.overlap import Grade
 from rookery.store.port import Row
@@ -43,6 +44,14 @@ def shipped(tx: Tx, task: str) -> None:
             ask(tx, worker, row, look(tx, worker, row).risk)
 
 
+def unreviewed(tx: Tx, plan: str | None, task: str = "") -> None:
+    """A crew is over, or its reviewers of a task all ended without a verdict: then a person is asked."""
+    for row in tx.all("unasked_results", plan=plan) if plan else ():
+        worker = tx.one("worker", id=row["worker"])
+        if worker is not None and (not task or (row["task"] == task and row["reviews"] >= REVIEWS)):
+            ask(tx, worker, row, look(tx, worker, row).risk)
+
+
 def look(tx: Tx, worker: Row, row: Row) -> docket.Seen:
     """What is recorded of a result, for the law."""
     change = tx.one("change", id=row["change"]) if row["change"] else None
@@ -50,7 +59,9 @@ def look(tx: Tx, worker: Row, row: Row) -> docket.Seen:
     paths = [path for each in files for path in (each["path"], each.get("from", "")) if path]
     count, lines = (change["paths"], change["added"] + change["removed"]) if change else (0, 0)
     checks = deliverables.checks_of(row)
-    risk = docket.risk_of(count, lines, checks, contested(tx, row["change"]), row["outcome"])
+    gone = sum(each["status"] == "D" for each in files)
+    size = docket.Size(count, lines, gone, any(map(docket.steers, paths)))
+    risk = docket.risk_of(size, checks, contested(tx, row["change"]), row["outcome"])
     return docket.Seen(
         worker["kind"], worker["host"], row["outcome"], paths, len(files) == count, count, lines, checks, risk,
         bool(change),

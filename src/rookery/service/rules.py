@@ -30,6 +30,9 @@ def add(
     paths: Annotated[list[str] | None, Arg("only if all it changed is in here (repeatable)", flag="--path")] = None,
     max_files: Annotated[int | None, Arg("at most so many files", metavar="N")] = None,
     max_lines: Annotated[int | None, Arg("at most so many lines added and removed", metavar="N")] = None,
+    policies: Annotated[
+        list[str] | None, Arg("only if this policy of an extension says so, too (repeatable)", flag="--policy")
+    ] = None,
     checks: Annotated[
         str, Arg("green: recorded test runs, at least one, all passed", choices=(docket.ANY, docket.GREEN))
     ] = docket.GREEN,
@@ -39,9 +42,10 @@ def add(
     _refuse_worker(tx)
     matches = {
         "kinds": kinds or [], "hosts": hosts or [], "paths": paths or [], "files": max_files, "lines": max_lines,
-        "checks": checks, "risk": risk,
+        "policies": policies or [], "checks": checks, "risk": risk,
     }  # fmt: skip
     docket.check_rule(matches)
+    _check_policies(tx, policies or [])
     known = tx.all("rules")
     named = _checked(name)
     if len(known) >= MOST and not any(row["name"] == named for row in known):
@@ -80,17 +84,40 @@ def _checked(name: str) -> str:
 
 def first(tx: Tx, seen: docket.Seen) -> str:
     """The name of the rule that decides; "" if a person has to."""
-    return next((row["name"] for row in tx.all("rules") if row["active"] and _fits(row, seen)), "")
+    return next((row["name"] for row in tx.all("rules") if row["active"] and _fits(tx, row, seen)), "")
 
 
-def _fits(row: Row, seen: docket.Seen) -> bool:
-    return docket.fits(json.loads(row["matches"]), seen)
+def _fits(tx: Tx, row: Row, seen: docket.Seen) -> bool:
+    matches = json.loads(row["matches"])
+    return docket.fits(matches, seen) and _agreed(tx, matches.get("policies") or [], row["verdict"], seen)
+
+
+def _agreed(tx: Tx, named: Sequence[str], verdict: str, seen: docket.Seen) -> bool:
+    """Does each of these policies say the same? One that is not there, fails or takes long does not."""
+    if not named:
+        return True
+    from rookery import extensions  # few rules name one
+
+    known = extensions.policies(tx.settings)
+    return all(name in known and known[name](docket.facts(seen)) == verdict for name in named)
+
+
+def _check_policies(tx: Tx, named: Sequence[str]) -> None:
+    from rookery import extensions
+
+    known = extensions.policies(tx.settings) if named else {}
+    for name in named:
+        if name not in known:
+            raise errors.UnknownName(
+                f"No policy {text.quoted(name, 40)} is installed.", f"There are: {', '.join(sorted(known)) or 'none'}.",
+                code="UNKNOWN_POLICY",
+            )  # fmt: skip
 
 
 def _told(matches: dict[str, Any]) -> str:
     """A rule in a line."""
     parts: list[str] = []
-    for name, word in (("kinds", "kind"), ("hosts", "host"), ("paths", "in")):
+    for name, word in (("kinds", "kind"), ("hosts", "host"), ("paths", "in"), ("policies", "policy")):
         given: Sequence[str] = matches.get(name) or ()
         parts += [f"{word} {', '.join(given)}"] if given else []
     parts += [f"at most {matches[name]} {name}" for name in docket.RULE_NUMBERS if matches.get(name) is not None]

@@ -376,6 +376,8 @@ def _keep_task(tx: Tx, row: Row, agent: Row) -> None:
 def _over(tx: Tx, row: Row, how: str, tail: str) -> None:
     """Whoever asked for it is told of a worker that ended without a word, and its task is anyone's again."""
     questions.withdraw(tx, row, "its worker is over")
+    if row["role"] == "review":
+        _no_verdict(tx, row)
     if row["report"] in workers.SETTLED:
         return
     told = f"{row['id']} ({row['name']}) ended without a report: {how}"
@@ -385,6 +387,14 @@ def _over(tx: Tx, row: Row, how: str, tail: str) -> None:
     words = f"{row['title']}\n`rook respawn {row['id']}` starts it anew.{shown}"
     held.tell(tx, [asker_of(tx, row)], told, words, tags=("worker",))
     _ask(tx, row, told, lines)
+
+
+def _no_verdict(tx: Tx, row: Row) -> None:
+    """What it was to judge is put before a person, if it was the last that is asked for."""
+    from . import results
+
+    task = tx.one("task_hold", id=row["task"])
+    results.unreviewed(tx, task["plan"] if task else None, row["task"])
 
 
 def _ask(tx: Tx, row: Row, told: str, lines: Sequence[str]) -> None:

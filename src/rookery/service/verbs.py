@@ -246,6 +246,12 @@ TABLE: tuple[Verb, ...] = (
     Verb("transcripts.teams", "transcripts.teams", "Teams with a record to read on", writes=False, by_token=False),
     Verb("transcripts.due", "transcripts.due", "Records of sessions of this machine", writes=False, by_token=False),
     Verb("transcripts.read", "transcripts.read", "How far a record was read", by_token=False),
+    # telling people, for keepers
+    Verb("notify.teams", "notifying.teams", "Where a person was not told of what needs them", writes=False,
+         by_token=False),
+    Verb("notify.take", "notifying.take", "Be the one that tells a person what needs them", by_token=False),
+    Verb("notify.done", "notifying.done", "A person was told", by_token=False),
+    Verb("notify.failed", "notifying.failed", "A person could not be told", by_token=False),
     Verb("wake", "delivery.wake", "Try at once to reach an agent for which mail waits"),
     Verb("dead", "dead.listed", "Mail that could not be delivered", writes=False),
     Verb("dead.show", "dead.show", "What was tried for a dead letter", writes=False),

@@ -34,10 +34,10 @@ def queue(result: dict[str, Any]) -> RenderableType:
 def _lines(items: list[dict[str, Any]]) -> RenderableType:
     """Two lines an item: what is asked, and what happens if nobody answers. What is long is on its card."""
     rows = [_cells(each) for each in items]
-    table = Table.grid(padding=(0, 2))
+    table = Table.grid(padding=(0, 2), expand=True)  # what is long takes what the others leave, and not from them
     for at in (0, 1):
-        table.add_column(no_wrap=True, min_width=max(max(map(len, str(row[at]).split("\n"))) for row in rows))
-    table.add_column(no_wrap=True, overflow="ellipsis")
+        table.add_column(no_wrap=True, width=max(max(map(len, str(row[at]).split("\n"))) for row in rows))
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows:
         table.add_row(*row)
     return table

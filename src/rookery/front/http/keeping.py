@@ -8,19 +8,21 @@ from typing import Any
 
 from rookery import extensions
 from rookery.app import House
-from rookery.core import names
+from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.core.delivery import Channel
+from rookery.core.notifying import quiet_hours
 from rookery.core.ports import Pace, Terminal
 from rookery.core.screen import Patterns, rules
 from rookery.front.cli import own_hosts
 from rookery.hosts import known, screens
-from rookery.keeper import calling, letters, listening, proof, reaching, terminals
+from rookery.keeper import calling, letters, listening, notifying, proof, reaching, terminals
 from rookery.keeper import lander as landing
 from rookery.keeper.courier import Courier, Hand
 from rookery.keeper.crews import Crews
 from rookery.keeper.lander import Lander
 from rookery.keeper.monitor import Monitor
+from rookery.keeper.notifying import Notifier
 from rookery.keeper.reader import Reader
 from rookery.keeper.supervisor import Ground, Supervisor
 from rookery.keeper.tidying import Tidier
@@ -150,6 +152,28 @@ async def listen(daemon: Daemon) -> None:
         undo()
 
 
+def notifier(daemon: Daemon) -> Notifier:
+    house = daemon.house
+    try:
+        hours = quiet_hours(house.settings["notify.quiet"])
+    except errors.BadInput as error:
+        listening.told([f"{error.message} {error.hint}"])
+        hours = None
+    hands = notifying.hands(
+        house.settings, environ=calling.surroundings(house.environ), cwd=house.places.root, secret=_secret(house)
+    )
+    serves = daemon.team.__eq__ if daemon.only_team else lambda _team: True
+    return Notifier(
+        Verbs(daemon), daemon.team, hands, owner=_owner(house.host), poll_s=daemon.poll_s, serves=serves,
+        quiet=notifying.by_clock(hours),
+    )  # fmt: skip
+
+
+def _secret(house: House) -> Callable[[], bytes]:
+    path = house.settings["delivery.secret_file"] or os.path.join(house.places.home, SECRET)
+    return lambda: posting.secret_of(os.path.expanduser(path))
+
+
 def _owner(host: str) -> str:
     """This very process, as rows name it."""
     me = process.identify(os.getpid())
@@ -169,9 +193,8 @@ def courier(daemon: Daemon) -> Courier:
 
 def _hands(daemon: Daemon, pace: Pace) -> Mapping[str, Hand]:
     house = daemon.house
-    secret = house.settings["delivery.secret_file"] or os.path.join(house.places.home, SECRET)
     caller = calling.Caller(
-        environ=house.environ, cwd=house.places.root, secret=lambda: posting.secret_of(os.path.expanduser(secret)),
+        environ=house.environ, cwd=house.places.root, secret=_secret(house),
         limit_s=house.settings["delivery.command_s"],
     )  # fmt: skip
     reacher = reaching.Reacher(

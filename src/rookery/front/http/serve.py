@@ -137,6 +137,7 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
         asyncio.create_task(keeping.crews(daemon).run()),
         asyncio.create_task(keeping.lander(daemon).run()),
         asyncio.create_task(keeping.listen(daemon)),
+        asyncio.create_task(keeping.notifier(daemon).run()),
     ]
     maildrop = _maildrop(daemon)
     try:

@@ -47,8 +47,6 @@ class BundleRow(TypedDict):
     summarizer: str
     summarized: bool
     consumed: Consumed | None
-    file: str
-    sidecar: str
     digest: str
     at: str
 
@@ -61,6 +59,8 @@ class Bundle(BundleRow):
     header: str
     summary: str
     items: list[Item]
+    file: str
+    sidecar: str
     remarks: Words  # which of its files had to be made again, and why
 
 

@@ -139,7 +139,37 @@ class Dropped(TypedDict):
     dropped: Words
 
 
+class Untold(TypedDict):
+    team: str
+    way: str
+
+
+class UntoldTeams(TypedDict):
+    untold: list[Untold]
+
+
+class ToldItem(TypedDict):
+    id: str
+    kind: str
+    subject: str
+    worker: str
+    title: str
+
+
+class NotifyDigest(TypedDict):
+    team: str
+    count: int
+    items: list[ToldItem]
+    upto: int
+
+
+class NotifyTold(TypedDict):
+    told: bool
+
+
 RESULTS: Mapping[str, Any] = {
+    "notify.teams": UntoldTeams, "notify.take": NotifyDigest, "notify.done": NotifyTold,
+    "notify.failed": NotifyTold,
     "delivery.due": Jobs, "delivery.phase": Phase, "delivery.offer": Text, "delivery.own": Owned,
     "delivery.leave": LetGo, "delivery.teams": ReachedTeams, "delivery.done": Handed, "delivery.failed": Failed,
     "delivery.ways": Ways, "delivery.letter": WholeLetter, "delivery.seen": Seen,

@@ -242,6 +242,7 @@ class Debt(TypedDict):
 class Matches(TypedDict):
     kinds: Words
     hosts: Words
+    policies: Words
     paths: Words
     files: int | None
     lines: int | None

@@ -229,6 +229,7 @@ class WorkerKept(TypedDict):
 class WorkerHeld(TypedDict):
     id: str
     held: bool
+    open: Words  # commits that are still needed when it is forgotten
 
 
 class WorkersReclaimable(TypedDict):

@@ -43,7 +43,7 @@ export const Rookery = async ({ client, directory }) => {
       beside.leave()
       held.delete(input.sessionID)
       await greet(input.sessionID)
-      const { context } = await ask("prompt", input.sessionID)
+      const { context } = await ask("prompt", input.sessionID, { prompt: part?.text ?? "" })
       if (context && part) part.text += `\n\n${context}`
     },
     "experimental.chat.system.transform": async (input, output) => {

@@ -24,10 +24,10 @@ export default function (pi) {
     rest(context)
   })
   pi.on("agent_settled", (_event, context) => rest(context))
-  pi.on("before_agent_start", async (_event, context) => {
+  pi.on("before_agent_start", async (event, context) => {
     beside.leave()
     held = false
-    const news = (await ask("prompt", context)).context
+    const news = (await ask("prompt", context, { prompt: event?.prompt ?? "" })).context
     const content = [greeting, news].filter(Boolean).join("\n\n")
     greeting = ""
     if (content) return { message: { customType: "rookery", content, display: true } }

@@ -50,6 +50,7 @@ class Holder:
         self._kill_at = self._drained_at = self._leave_at = NEVER
         self._away_until = 0.0
         self._over = self._must_end = False
+        self._capture = _opened(spec.get("capture", ""))
         self.program = Program(spec, size)
         self._selector = selectors.DefaultSelector()
         self._selector.register(woken, selectors.EVENT_READ, lambda _: _empty(woken))
@@ -138,11 +139,22 @@ class Holder:
             self._drained_at = min(self._drained_at, 0.0) if self._drained_at < NEVER else NEVER
         if not data:
             return False
+        self._keep(data)
         shown, answer = self._screen.feed(data)
         if answer and not self.program.unread:  # to one that does not read, no more is said
             self.program.give(answer.encode())
         self._show(shown)
         return True
+
+    def _keep(self, data: bytes) -> None:
+        """Raw, as it came. A disk that takes no more ends that, and nothing else."""
+        rest = memoryview(data)
+        try:
+            while rest and self._capture >= 0:
+                rest = rest[os.write(self._capture, rest) :]
+        except OSError:
+            os.close(self._capture)
+            self._capture = -1
 
     def _show(self, shown: str) -> None:
         repaint, self._screen.must_repaint = self._screen.must_repaint, False
@@ -305,6 +317,10 @@ DEEDS: Mapping[str, Callable[[Holder, Asked, Line], Asked | None]] = {
     "left": Holder._last_paste, "forget": Holder._forget_paste, "lock": Holder._take_lock, "unlock": Holder._leave_lock,
     "resize": Holder._resize, "attach": Holder._attach, "ended": Holder._tell_end, "end": Holder._end_and_tell,
 }  # fmt: skip
+
+
+def _opened(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600) if path else -1
 
 
 def _size(told: Any) -> tuple[int, int]:

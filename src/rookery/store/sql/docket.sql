@@ -116,7 +116,7 @@ WHERE d.team = :team AND d.task = :task AND d.task <> '' AND d.state = 'open';
 -- name: test_runs_of
 -- The test runs that were recorded of a run of a worker, the newest first.
 SELECT n, id, ref, title, data, failed FROM evidence
-WHERE team = :team AND worker = :worker AND worker <> '' AND kind = 'test' AND run = :run AND n > :after
+WHERE team = :team AND worker = :worker AND worker <> '' AND kind = 'test' AND told = 0 AND run = :run
 ORDER BY n DESC LIMIT :limit;
 
 -- name: edited_after
@@ -216,3 +216,19 @@ WHERE r.team = :team ORDER BY r.position;
 -- name: drop_rule
 -- It decides no more.
 DELETE FROM rules WHERE team = :team AND name = :name;
+
+-- name: discarded_last
+-- Whether what a worker delivered last was thrown away.
+SELECT d.version FROM deliverables d WHERE d.team = :team AND d.worker = :worker AND d.state = 'discarded'
+  AND d.version = (SELECT max(e.version) FROM deliverables e WHERE e.team = :team AND e.worker = :worker);
+
+-- name: unasked_results
+-- What waits for a review of a plan and is before nobody; with how many were asked to review it.
+SELECT d.*, a.name AS author,
+       (SELECT count(*) FROM workers v WHERE v.team = k.team AND v.task = k.id AND v.task <> '' AND v.role = 'review'
+          AND v.judges = k.epoch) AS reviews
+FROM tasks k JOIN deliverables d ON d.team = k.team AND d.task = k.id AND d.task <> '' AND d.state = 'open'
+LEFT JOIN agents a ON a.team = d.team AND a.id = d.agent
+WHERE k.team = :team AND k.plan = :plan AND k.review = 'pending' AND k.status = 'completed'
+  AND NOT EXISTS (SELECT 1 FROM review_items i WHERE i.team = d.team AND i.subject = d.worker || '/' || d.version
+    AND i.subject <> '' AND i.state = 'open');

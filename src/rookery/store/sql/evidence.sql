@@ -3,9 +3,9 @@
 -- name: new_evidence
 -- Once for each ref: what is known already changes nothing.
 INSERT INTO evidence (team, id, ref, kind, worker, agent, task, run, title, body, bytes, digest, file, data, failed, held,
-  created_at, at)
+  told, created_at, at)
 VALUES (:team, :id, :ref, :kind, :worker, :agent, :task, :run, :title, :body, :bytes, :digest, :file, :data, :failed,
-  :held, :now, :at)
+  :held, :told, :now, :at)
 RETURNING n;
 
 -- name: evidence_known

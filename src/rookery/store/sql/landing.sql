@@ -172,3 +172,7 @@ UPDATE tasks SET status = 'completed', ended = :at, why = '', assigned_until = N
   assignee = CASE WHEN assigned_until IS NULL THEN assignee END,
   review = CASE WHEN review = 'wanted' THEN 'SHIP' ELSE review END
 WHERE team = :team AND id = :id AND status IN ('pending', 'blocked');
+
+-- name: landings_of_change
+-- What became of a change set so far.
+SELECT state FROM landings WHERE team = :team AND change = :change;

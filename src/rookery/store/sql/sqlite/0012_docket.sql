@@ -18,6 +18,7 @@ CREATE TABLE evidence (                       -- artifacts made of what happened
   data       TEXT    NOT NULL DEFAULT '{}',   -- exit code, path, line, counts
   failed     INTEGER NOT NULL DEFAULT 0,      -- an error, or a command or test run that did not succeed
   pinned     INTEGER NOT NULL DEFAULT 0,
+  told       INTEGER NOT NULL DEFAULT 0,      -- by the agent itself: nobody who watches it has seen it
   held       INTEGER NOT NULL DEFAULT 0,      -- a decision, a result or a bundle names it, or it was shared: it stays
   created_at INTEGER NOT NULL,
   at         INTEGER NOT NULL
@@ -61,8 +62,7 @@ CREATE TABLE transcripts (                    -- what agent programs write down 
   at      INTEGER NOT NULL,
   PRIMARY KEY (team, path)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX transcripts_open ON transcripts (team, session) WHERE closed = 0;
-CREATE INDEX transcripts_closed ON transcripts (team, at) WHERE closed = 1;
+CREATE INDEX transcripts_closed ON transcripts (team, closed, at);
 
 CREATE TABLE deliverables (                   -- a worker's result: a version is never written again
   team       INTEGER NOT NULL,
@@ -254,8 +254,8 @@ CREATE TABLE loaded (                         -- what stands in an agent's conte
 CREATE TABLE notified (                       -- how far people were told of what needs them, by each way
   team   INTEGER NOT NULL,
   way    TEXT    NOT NULL,
-  cursor INTEGER NOT NULL DEFAULT 0,          -- the event up to which it was told
-  due_at INTEGER NOT NULL DEFAULT 0,
+  cursor INTEGER NOT NULL DEFAULT 0,          -- what was made until then was told
+  due_at INTEGER NOT NULL DEFAULT 0,          -- nothing more before that; while somebody tells it, its lease
   owner  TEXT    NOT NULL DEFAULT '',
   at     INTEGER NOT NULL,
   PRIMARY KEY (team, way)
@@ -333,8 +333,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('evidence', 'evidence_age', '1000000 100000 1'),
   ('evidence_kept', 'evidence_kept', '10000 1000 1'),
   ('transcripts', 'transcripts', '100000 10000 1'),
-  ('transcripts', 'transcripts_open', '1000 100 1'),
-  ('transcripts', 'transcripts_closed', '100000 10000 1'),
+  ('transcripts', 'transcripts_closed', '100000 10000 500 1'),
   ('deliverables', 'deliverables', '100000 10000 2 1'),
   ('deliverables', 'deliverables_time', '100000 10000 1'),
   ('deliverables', 'deliverables_task', '100000 10000 2'),
