@@ -39,8 +39,7 @@ from .sizes import CI, FULL
 MEASUREMENTS = {
     "send": send, "wake": wake, "delivery": delivery, "start": start, "door": door, "hook": hook, "daemon": daemon,
     "panes": panes, "crews": crews, "docket": docket, "http": http, "flat": flat, "peer": peer, "guard": guard,
-    "search": search,
-    "inbox": inbox,
+    "search": search, "inbox": inbox,
 }  # fmt: skip
 
 

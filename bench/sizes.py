@@ -27,10 +27,10 @@ class Sizes(NamedTuple):
     crew_tasks: int
     crew_sleep_s: float
     crew_landed: int
-    docket_artifacts: int
-    docket_calls: int
     artifacts: int
     searches: int  # of each kind
+    docket_artifacts: int
+    docket_calls: int
 
 
 CI = Sizes(
@@ -39,8 +39,8 @@ CI = Sizes(
     guard=(10, 10_000), guard_wild=(10, 1_000), guard_calls=100,
     http_rounds=6, flat_rounds=4, http_calls=100, daemon_starts=4, idle_s=3.0,
     crew_tasks=40, crew_sleep_s=1.0, crew_landed=8,
-    docket_artifacts=100_000, docket_calls=200,
     artifacts=20_000, searches=40,
+    docket_artifacts=100_000, docket_calls=200,
 )  # fmt: skip
 FULL = Sizes(
     name="full", rounds=10, alone_rounds=20, round_s=1.0, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
@@ -48,6 +48,6 @@ FULL = Sizes(
     guard=(10, 10_000), guard_wild=(10, 1_000), guard_calls=500,
     http_rounds=20, flat_rounds=15, http_calls=400, daemon_starts=15, idle_s=20.0,
     crew_tasks=200, crew_sleep_s=1.0, crew_landed=40,
-    docket_artifacts=100_000, docket_calls=1_000,
     artifacts=100_000, searches=200,
+    docket_artifacts=100_000, docket_calls=1_000,
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rookery.core import errors, evidence
+from rookery.core.caller import Caller, Grant
 from tests.support import ledger, workers
 from tests.support.stage import DAY, Build, Stage
 
@@ -171,3 +172,29 @@ def test_only_a_person_or_the_leader_pins(stage: Stage) -> None:
     assert stage.call("unpin", refs=["c1"])["changed"] == ["c1"]
     assert stage.refused("pin", refs=["c1", "c7"]).code == "UNKNOWN_ARTIFACT"
     assert ledger.ask(stage.store.location, "SELECT sum(pinned) FROM evidence") == [(0,)]
+
+
+def test_a_result_is_shown_as_evidence_is(stage: Stage) -> None:
+    with ledger.look(stage.store.location) as db:
+        db.execute(
+            "INSERT INTO deliverables (team, worker, version, agent, outcome, summary, digest, created_at, at)"
+            " SELECT team, 'w1', 2, id, 'completed', 'The parser works', 'd', 1, 1 FROM agents WHERE name = 'ada'"
+        )
+    shown = stage.call("show", ref="w1/2")
+    assert (shown["kind"], shown["title"], shown["body"]) == (
+        "result",
+        "completed: The parser works",
+        "The parser works",
+    )
+    assert stage.refused("show", ref="w1/3").code == "UNKNOWN_ARTIFACT"
+
+
+def test_by_a_token_an_agent_tells_of_itself(stage: Stage) -> None:
+    made = stage.call("token.new", agent="ada")
+    ((ada,),) = ledger.ask(stage.store.location, "SELECT id FROM agents WHERE name = 'ada'")
+    mine = Caller(grant=Grant("crew", made["id"], False, ada, "ada"))
+    assert stage.call("evidence.take", mine, found=[piece()])["taken"] == ["c1"]
+    assert stage.call("show", ref="c1")["by"] == "ada"
+    assert isinstance(stage.refused("evidence.take", mine, found=[piece("t:2")], agent="bob"), errors.NotYours)
+    reader = stage.call("token.new", read_only=True)
+    assert stage.refused("evidence.take", Caller(grant=Grant("crew", reader["id"], True)), found=[piece("t:3")])

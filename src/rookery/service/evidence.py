@@ -22,7 +22,7 @@ from .verbs import Arg
 BATCH = 2_000  # dropped in one go
 DAY_MS = 86_400_000
 LIST_KINDS = ("", *law.KINDS, *shared.KINDS, shared.RUN)
-Ref = Annotated[str, Arg("what: e3, artifact-0001, or a whole ref", positional=True, metavar="REF")]
+Ref = Annotated[str, Arg("what: e3, artifact-0001, a result as w3/2, or a whole ref", positional=True, metavar="REF")]
 
 
 # -- taking it in ------------------------------------------------------------------------------------------------------
@@ -233,8 +233,16 @@ def find(tx: Tx, word: str) -> Row:
 
 
 def resolve(tx: Tx, words: Sequence[str]) -> list[str]:
-    """The refs of what was named by ids or refs, each once and in order."""
-    return list(dict.fromkeys(find(tx, word)["ref"] for word in words))
+    """The refs of what was named by ids or refs, each once and in order; a result (w3/2) is its own."""
+    return list(dict.fromkeys(word if _result(tx, word) else find(tx, word)["ref"] for word in words))
+
+
+def _result(tx: Tx, word: str) -> Row | None:
+    if "/" not in word or ":" in word:
+        return None
+    from . import bundles
+
+    return bundles.result(tx, word)
 
 
 def show(
@@ -243,11 +251,29 @@ def show(
     *,
     full: Annotated[bool, Arg("all of its text, where the ledger holds only its ends")] = False,
 ) -> dict[str, Any]:
+    result = _result(tx, ref)
+    if result is not None:
+        return _shown_result(result)
     row = find(tx, ref)
     told = card(row) | {"body": row["body"], "encoding": "text", "whole": not row["file"] and not row["shared"]}
     if full and not told["whole"]:
         tx.after.append(lambda _heard: told.update(_whole(tx, row)))
     return told
+
+
+def _shown_result(row: Row) -> dict[str, Any]:
+    """A worker's result, as evidence is shown."""
+    from . import bundles
+
+    id, body = f"{row['worker']}/{row['version']}", bundles.result_text(row)
+    title = text.one_line(f"{row['outcome']}: {row['summary']}", law.TITLE_LIMIT)
+    return {
+        "schemaVersion": "1.0.0", "id": id, "short": id, "ref": id, "kind": "result", "title": title, "name": title,
+        "failed": False, "pinned": False, "worker": row["worker"], "run": row["run"], "by": row["agent_name"],
+        "taskId": row["task"] or None, "data": {name: row[name] for name in ("outcome", "change", "head", "state")},
+        "bytes": len(body.encode()), "digest": row["digest"], "file": row["file"], "at": times.iso(row["at"]),
+        "body": body, "encoding": "text", "whole": True,
+    }  # fmt: skip
 
 
 def _whole(tx: Tx, row: Row) -> dict[str, Any]:
