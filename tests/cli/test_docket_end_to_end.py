@@ -107,7 +107,7 @@ def merged_anew(here: Site, base: str, heads: list[str]) -> str:
     return git("rev-parse", "HEAD^{tree}", cwd=scratch).strip()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2])
 def test_a_person_clears_the_docket_of_ten_workers(here: Site, seed: int) -> None:
     base = git("rev-parse", "HEAD", cwd=here.repo).strip()
     order = [f"w{n}" for n in range(1, WORKERS + 1)]
