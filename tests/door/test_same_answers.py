@@ -81,7 +81,8 @@ STEPS = (
     Step("thread tail nothing"),
     Step("can-commit --json", stdin=b"docs/b c.md\0"), Step("can-commit --json", stdin=b"src/io/x.py\0"),
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
-    Step("artifacts show nothing"), Step("artifacts --json"),
+    Step("artifacts show nothing"), Step("artifacts --json"), Step("show e9"), Step("show e9 --json"), Step("pin e9"),
+    Step("unpin e9 --json"),
     # what workers made
     Step("changes"), Step("changes --json"), Step("changes show change-0009"), Step("land list"),
     Step("land list --json"),
