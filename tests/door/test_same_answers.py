@@ -83,8 +83,10 @@ STEPS = (
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("bundle candidates"), Step("bundle list"), Step("bundle list --all --json"), Step("bundle show bundle-0001"),
     Step(f"{ADA} bundle load bundle-0001"), Step(f"{ADA} bundle unload bundle-0001"),
-    Step("bundle consume bundle-0001"), Step("bundle delete bundle-0001"), Step(f"{ADA} load w99"), Step(f"{ADA} unload w99"),
-    Step(f"{ADA} loaded"), Step(f"{ADA} loaded --json"), Step(f"{ADA} expand bundle-0001#1"), Step(f"{ADA} show bundle-0001#1"),
+    Step("bundle consume bundle-0001"), Step("bundle delete bundle-0001"), Step(f"{ADA} load w99"),
+    Step(f"{ADA} unload w99"),
+    Step(f"{ADA} loaded"), Step(f"{ADA} loaded --json"), Step(f"{ADA} expand bundle-0001#1"),
+    Step(f"{ADA} show bundle-0001#1"),
     Step("artifacts show nothing"), Step("artifacts --json"),
     # what workers made
     Step("changes"), Step("changes --json"), Step("changes show change-0009"), Step("land list"),
