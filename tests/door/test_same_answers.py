@@ -83,6 +83,17 @@ STEPS = (
     Step(f"{ADA} can-write src/io/x.py ./a/../b"), Step(f"{ADA} can-write ../outside --json"), Step("artifacts"),
     Step("artifacts show nothing"), Step("artifacts --json"), Step("show e9"), Step("show e9 --json"), Step("pin e9"),
     Step("unpin e9 --json"),
+    Step("bundle candidates"), Step("bundle list"), Step("bundle list --all --json"), Step("bundle show bundle-0001"),
+    Step(f"{ADA} bundle load bundle-0001"), Step(f"{ADA} bundle unload bundle-0001"),
+    Step("bundle consume bundle-0001"), Step("bundle delete bundle-0001"), Step(f"{ADA} load w99"),
+    Step(f"{ADA} unload w99"),
+    Step(f"{ADA} loaded"), Step(f"{ADA} loaded --json"), Step(f"{ADA} expand bundle-0001#1"),
+    Step(f"{ADA} show bundle-0001#1"),
+    # what a person judges
+    Step("docket"), Step("docket --all --json"), Step("docket w99"), Step("docket pin w99/1"), Step("decisions"),
+    Step("decisions --json"), Step("deliverables"), Step("deliverables w99 --json"), Step("conflicts"),
+    Step("conflicts change-0009"), Step("rule add docs --path docs/** --checks green"), Step("rule list"),
+    Step("rule list --json"), Step("rule remove docs"), Step("rule remove docs --json"),
     # what workers made
     Step("changes"), Step("changes --json"), Step("changes show change-0009"), Step("land list"),
     Step("land list --json"),
