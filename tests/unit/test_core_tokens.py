@@ -124,7 +124,8 @@ CLOSED = """
     drop rule.add rule.remove land.teams land.due land.take land.keep land.checked land.moving land.waits land.again
     land.done land.failed delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own
     delivery.leave delivery.teams delivery.done delivery.failed delivery.ways monitor.teams monitor.sessions
-    monitor.news monitor.report transcripts.teams transcripts.due transcripts.read crew.teams crew.due crew.step
+    monitor.news monitor.report transcripts.teams transcripts.due transcripts.read notify.teams notify.take
+    notify.done notify.failed crew.teams crew.due crew.step
     crew.give worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping
     worker.ended worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees
     worker.away worker.reclaim team.new team.set token.new token.list token.revoke
