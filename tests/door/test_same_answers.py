@@ -90,8 +90,8 @@ STEPS = (
     Step(f"{ADA} loaded"), Step(f"{ADA} loaded --json"), Step(f"{ADA} expand bundle-0001#1"),
     Step(f"{ADA} show bundle-0001#1"),
     # what a person judges
-    Step("docket"), Step("docket --all --json"), Step("docket w99"), Step("docket pin w99/1"), Step("decisions"),
-    Step("decisions --json"), Step("deliverables"), Step("deliverables w99 --json"), Step("conflicts"),
+    Step("docket"), Step("docket --all --json"), Step("docket w99"), Step("docket pin w99/1"),
+    Step("deliverables"), Step("deliverables w99 --json"), Step("conflicts"),
     Step("conflicts change-0009"), Step("rule add docs --path docs/** --checks green"), Step("rule list"),
     Step("rule list --json"), Step("rule remove docs"), Step("rule remove docs --json"),
     # what workers made
