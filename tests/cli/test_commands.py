@@ -58,6 +58,7 @@ def test_json_is_one_document(rook: Terminal, argv: list[str]):
     assert out.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_every_command_explains_itself(bare: Terminal):
     for name in [command.name for command in COMMANDS]:
         assert f"usage: rook {name}" in bare.ok(name, "--help")
@@ -174,6 +175,7 @@ def test_the_same_name_twice_is_refused_and_can_be_taken_over(tmp_path: Path):
         assert json.loads(first.stdout.readline())["error"]["code"] == "SESSION_FENCED"
 
 
+@pytest.mark.slow
 def test_a_command_run_by_an_agent_program_binds_the_program(tmp_path: Path):
     """Agent programs run each command in a shell of its own; the session outlives that shell."""
     environ = {

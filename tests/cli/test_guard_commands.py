@@ -177,6 +177,7 @@ def test_words_after_the_dashes_are_the_command_s(rook: Terminal) -> None:
         assert ended(run) == (0, "['--wait', '--', '-h', '--json']\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "code"), [("no such program", 127), ("/", 126)])
 def test_a_command_that_can_not_be_run(rook: Terminal, program: str, code: int) -> None:
     with command(rook, *ADA, "slot", "take", "build", "--", program) as run:
@@ -251,6 +252,7 @@ def until_free(rook: Terminal) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_losing_the_slot_ends_the_command(rook: Terminal) -> None:
     """It is taken away in the ledger; the next renewal finds out."""
     rook.environ["ROOK_GUARD_TTL_LOW_S"] = "0.001"
@@ -266,6 +268,7 @@ def test_losing_the_slot_ends_the_command(rook: Terminal) -> None:
         assert "no longer hold build" in err
 
 
+@pytest.mark.slow
 def test_it_is_renewed_while_the_command_runs(rook: Terminal) -> None:
     rook.environ["ROOK_GUARD_TTL_LOW_S"] = "0.001"
     argv = (*ADA, "slot", "take", "build", "--ttl", "0.6", "--", sys.executable, "-c", WAITS)
@@ -280,6 +283,7 @@ def test_it_is_renewed_while_the_command_runs(rook: Terminal) -> None:
         assert ended(run)[0] == 128 + 15
 
 
+@pytest.mark.slow
 def test_waiting_for_a_slot(rook: Terminal, tmp_path: Path) -> None:
     with command(rook, *under(rook, "import sys; print('first', flush=True); sys.stdin.read()")) as first:
         assert ended(first)[0] == 0

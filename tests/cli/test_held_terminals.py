@@ -47,6 +47,7 @@ def ways(folder: Path, name: str) -> list[Any]:
         house.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("daemon", few([False, True], True), ids=["own-process", "fast-door"])
 def test_who_joins_in_a_held_terminal_is_reached_there(
     there: HeldServer, program: str, tmp_path: Path, daemon: bool
@@ -71,6 +72,7 @@ def test_who_joins_in_a_held_terminal_is_reached_there(
         ptys.end(there.home, window.address, 0.0)
 
 
+@pytest.mark.slow
 def test_the_variable_is_known_and_no_setting(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "rookery", "config"]
     for name, code in (("ROOK_TERMINAL", 0), ("ROOK_TERMINALS", 2)):

@@ -223,6 +223,7 @@ def test_mail_at_the_end_keeps_the_agent_going_once(rook: Terminal):
 # -- at the beginning --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_session_joins_only_where_that_was_switched_on(alone: dict[str, str], tmp_path: Path):
     alone = {**alone, "ROOK_TEAM": "another"}  # where this process is nobody yet
     event = json.dumps({"hook_event_name": "SessionStart", "session_id": "s-9"})

@@ -462,6 +462,7 @@ def test_the_doctor_sees_that_a_program_does_not_trust(person: Person, tmp_path:
     assert all(found[f"{host} trust"]["ok"] for host in ("gemini", "copilot", "pi"))
 
 
+@pytest.mark.slow
 def test_the_doctor_knows_when_a_hook_was_heard(person: Person) -> None:
     person.ok("init", "--host", "claude", "--yes")
     person.environ["ROOK_AGENT"] = "wren"

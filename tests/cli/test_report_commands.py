@@ -45,6 +45,7 @@ def as_worker(rook: Terminal, name: str = "implementer", **more: str) -> str:
     return tree
 
 
+@pytest.mark.slow
 def test_a_worker_reports_from_its_shell(rook: Terminal) -> None:
     tree = as_worker(rook)
     told = rook.ok("progress", "done: read it", "doing: the parser", "-m", "found the place")
@@ -152,6 +153,7 @@ def test_what_a_worker_wrote_steers_no_terminal(rook: Terminal, text: str) -> No
         assert text in rook.ok("questions", "show", question["id"])
 
 
+@pytest.mark.slow
 def test_every_command_of_the_document_runs(rook: Terminal) -> None:
     page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
     found = re.findall(r"^\$ rook (.*)$", page, re.M)

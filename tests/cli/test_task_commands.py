@@ -58,6 +58,7 @@ def test_text_from_standard_input(rook: Terminal) -> None:
     assert rook.json("task", "add", "Parse", "-m", "-")["description"] == "line one\nline two\n"
 
 
+@pytest.mark.slow
 def test_every_verb_speaks_to_people(rook: Terminal) -> None:
     a, b, c = add(rook, "A"), add(rook, "B", "--review"), add(rook, "C")
     steps: list[list[str]] = [

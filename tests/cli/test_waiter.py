@@ -124,6 +124,7 @@ def channels(scene: Scene, id: str) -> list[str]:
     return [each["channel"] for each in recipient["receipts"] if each["stage"] == "handed-over"]
 
 
+@pytest.mark.slow
 def test_an_idle_agent_is_woken_and_nothing_is_shown_twice(scene: Scene):
     scene.begun()
     assert scene.phase() == "idle"
@@ -139,6 +140,7 @@ def test_an_idle_agent_is_woken_and_nothing_is_shown_twice(scene: Scene):
     assert "parser" not in scene.hook("Stop")
 
 
+@pytest.mark.slow
 def test_a_burst_is_one_wake_and_nothing_of_it_is_lost(scene: Scene):
     """On a machine that pauses in the middle of it, the rest comes by the hooks of the turn that was begun."""
     scene.begun()
@@ -199,6 +201,7 @@ def test_it_follows_a_rename(scene: Scene):
     assert said(process)[0] == 2
 
 
+@pytest.mark.slow
 def test_ended_from_outside_it_leaves_nothing_behind(scene: Scene):
     scene.begun()
     process = scene.waiter()
@@ -219,6 +222,7 @@ def test_it_may_come_before_the_hook_that_begins_the_session(scene: Scene):
     assert said(process)[0] == 2
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_with_its_turn_is_not_kept_waiting(scene: Scene):
     scene.begun()
     process = scene.waiter(seen=False, CLAUDE_CODE_ENTRYPOINT="sdk-cli")
@@ -232,6 +236,7 @@ def test_a_program_without_such_a_door_is_told_so_and_takes_it_for_no_refusal(sc
     assert "Codex has no door" in err
 
 
+@pytest.mark.slow
 def test_a_plugin_gets_json(scene: Scene):
     scene.begun()
     process = scene.waiter("opencode")

@@ -66,6 +66,7 @@ def test_from_spawn_to_down(here: Site) -> None:
     here.nothing_runs()
 
 
+@pytest.mark.slow
 def test_without_a_daemon_it_waits_and_says_so(here: Site) -> None:
     said = rook(here, "spawn", "Parse", "--host", "script", "--program", "true", ROOK_WORKER_START_DAEMON="false")
     assert "it waits until `rook up`" in said

@@ -3,6 +3,7 @@
 import threading
 from itertools import count, pairwise
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +104,7 @@ def test_the_last_use_of_any_team_counts(store_factory: Factory) -> None:
     assert store_factory(clock).write("quiet", lambda tx: tx.now) >= last
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(

@@ -64,6 +64,7 @@ def mentioned() -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_the_scan_finds_what_it_looks_for() -> None:
     asked = asked_for()
     assert {"append_event", "store_clock", "delivery_read", "delivery_archive", "insert_message"} <= asked.keys()

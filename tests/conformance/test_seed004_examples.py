@@ -132,6 +132,7 @@ def python(repo: Path, *args: str) -> str:
     return run.stdout
 
 
+@pytest.mark.slow
 def test_the_examples_work_together(repo: Path) -> None:
     # One process sends: the architect's handoff (7.1) and the COO's announcement (7.2).
     python(repo, "-c", ARCHITECT + COO)

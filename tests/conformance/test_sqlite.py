@@ -320,6 +320,7 @@ def test_opening_and_closing_leaks_no_descriptor(path: str) -> None:
 # --- is it whole ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_check_ends_when_its_time_is_over_and_the_store_goes_on(path: str) -> None:
     def many(tx: Transaction) -> None:
         for _ in range(20_000):

@@ -147,6 +147,7 @@ def test_readers_do_not_wait_for_a_writer(store_factory: Factory) -> None:
     assert numbers(reader) == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_read_is_cut_off_after_its_limit(store_factory: Factory) -> None:
     writer, reader = store_factory(), store_factory(read_s=0.5)
     writer.write("t", lambda tx: [append(tx) for _ in range(5_000)])
@@ -170,6 +171,7 @@ def test_a_read_is_cut_off_after_its_limit(store_factory: Factory) -> None:
 # --- waiting for the lock ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_write_gives_up_at_its_deadline_and_changes_nothing(store_factory: Factory) -> None:
     store = store_factory(busy_s=0.1)
     ran: list[int] = []
@@ -263,6 +265,7 @@ def test_followers_never_skip_and_never_repeat(store_factory: Factory, count: in
     assert seen == [truth, truth]
 
 
+@pytest.mark.slow
 def test_several_processes_open_a_store_that_is_not_there(store_factory: Factory) -> None:
     openers = [Child(deeds.open_and_write, recipe=store_factory.recipe) for _ in range(8)]
     with children(*openers):

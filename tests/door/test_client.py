@@ -46,6 +46,7 @@ def imported(*argv: str, environ: dict[str, str], cwd: Path) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
 
 
+@pytest.mark.slow
 def test_a_command_imports_next_to_nothing(served: Served):
     environ = {name: value for name, value in served.environ.items() if name != "PYTHONWARNINGS"}
     nothing = imported("-c", "pass", environ=environ, cwd=served.folder)
@@ -137,6 +138,7 @@ def heard_nothing(line: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", few(["other version", "other home", "closed", "garbage", "cut short"], "other home", "garbage")
 )
@@ -181,6 +183,7 @@ def test_another_user_s_process_is_told_nothing(tmp_path: Path, monkeypatch: pyt
     assert all(told), "it may not even have been noticed"
 
 
+@pytest.mark.slow
 def test_a_door_that_nobody_opens_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home, over = tmp_path / "rook", threading.Event()
     monkeypatch.setattr(door, "GREETING_S", 0.05)

@@ -5,6 +5,8 @@ import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import pytest
+
 from tests.door.conftest import ROOK, Served
 from tests.support import ledger
 from tests.support.procs import PATIENCE_S
@@ -31,6 +33,7 @@ def line(served: Served) -> list[str]:
     return [row["agent"] for row in shown if row["state"] == "waiting"]
 
 
+@pytest.mark.slow
 def test_whoever_waits_is_granted_it_and_gone_when_killed(served: Served):
     for name in ("ada", "bob", "cat"):
         assert served("join", name).returncode == 0

@@ -194,6 +194,7 @@ def answers(tmp_path: Path) -> list[tuple[Any, Any]]:
         return [(sides[0].take(step), sides[1].take(step)) for step in STEPS]
 
 
+@pytest.mark.slow
 def test_every_answer_is_the_same(answers: list[tuple[Any, Any]]):
     compared = list(zip(STEPS, answers, strict=True))
     assert [(step.line, through, alone) for step, (through, alone) in compared if through != alone] == []
@@ -206,6 +207,7 @@ def test_every_answer_is_the_same(answers: list[tuple[Any, Any]]):
     assert codes.count(0) > len(codes) // 2
 
 
+@pytest.mark.slow
 def test_every_command_that_may_go_through_is_among_them():
     """So that a command added later is compared too, or named as one that runs alone."""
     tried = {" ".join(door._command(step.line.split())[:length]) for step in STEPS for length in (1, 2)}

@@ -162,6 +162,7 @@ def _report(path: str, worker: dict[str, Any], numbers: Any) -> None:
     stage.store.close()
 
 
+@pytest.mark.slow
 def test_concurrent_versions_never_collide(shop: Shop) -> None:
     id = shop.worker()
     path = shop.stage.store.location

@@ -116,6 +116,7 @@ def check(play: Play, rounds: int) -> None:
     assert Path(f"{play.path}.1").exists(), "it was never rotated"
 
 
+@pytest.mark.slow
 def test_h32_lines_of_writers_that_are_killed_are_followed_over_rotations_without_loss(tmp_path: Path) -> None:
     play = played(tmp_path / "events.ndjson", 3)
     check(play, 3)

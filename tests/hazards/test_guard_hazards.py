@@ -163,6 +163,7 @@ def test_h25_what_a_killed_holder_had_is_free_at_once(home: str, team: Team) -> 
     assert [message.subject for message in team.agent("holder").inbox()] == ["No longer yours: src/"]
 
 
+@pytest.mark.slow
 def test_h25_a_stopped_holder_lapses_neither_early_nor_silently(home: str, team: Team) -> None:
     me, ttl = team.join("taker"), 400
     with child(guards.hold, guards.HASTY, home=home, name="holder", paths=["src/"], ttl_ms=ttl) as holder:
@@ -175,6 +176,7 @@ def test_h25_a_stopped_holder_lapses_neither_early_nor_silently(home: str, team:
     assert "No longer yours: src/" in subjects
 
 
+@pytest.mark.slow
 def test_h25_a_running_holder_is_not_robbed_though_it_says_nothing(home: str, team: Team) -> None:
     me = team.join("taker")
     ttl, looks = 300, 0
@@ -188,6 +190,7 @@ def test_h25_a_running_holder_is_not_robbed_though_it_says_nothing(home: str, te
         assert events(team, "reserve.lapsed") == []
 
 
+@pytest.mark.slow
 def test_h25_a_block_is_renewed_while_it_runs(home: str, team: Team) -> None:
     """Its end moves on again and again, by far more than it was given."""
     me = team.join("taker")
@@ -252,6 +255,7 @@ def test_a_killed_waiter_is_passed_over(home: str, team: Team) -> None:
             two.say()
 
 
+@pytest.mark.slow
 def test_a_stopped_waiter_loses_its_place(home: str, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = guards.HASTY | {"ROOK_GUARD_WAITER_S": "0.5"}
     me = team.join("holder")

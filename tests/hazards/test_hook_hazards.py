@@ -84,6 +84,7 @@ def _crewed(made: Workshop) -> Workshop:
 # -- H24 ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_h24_no_spelling_walks_past_a_reservation(shop: Workshop) -> None:
     shop.hold("src/io/x.py")
     for spelled in (each.format(root=shop.root) for each in SPELLINGS):
@@ -140,6 +141,7 @@ def test_h24_a_folder_that_became_a_link_into_a_held_one_is_held(shop: Workshop)
     assert "held by holder" in shop.runs("rm -rf lib/")
 
 
+@pytest.mark.slow
 def test_h24_while_a_link_is_swapped_every_answer_is_one_of_the_two(shop: Workshop) -> None:
     (shop.root / "docs").mkdir()
     shop.hold("src/io/x.py")

@@ -30,6 +30,7 @@ def stages(team: Team, id: str) -> dict[str, list[str]]:
     return {each["name"]: [receipt["stage"] for receipt in each["receipts"]] for each in told}
 
 
+@pytest.mark.slow
 def test_h1_an_accepted_message_is_never_lost(home: str) -> None:
     """Megabyte messages, read while they are written, one writer killed in the middle: whole, once, none missing."""
     with crew.house(home) as team:
@@ -79,6 +80,7 @@ def test_h2_a_message_is_not_taken_by_looking_at_it(home: str, step: str) -> Non
         assert stages(team, sent.id) == {"worker": ["accepted", *seen]}
 
 
+@pytest.mark.slow
 def test_h3_the_order_is_the_teams_number_whatever_the_clocks_say(home: str) -> None:
     """Four writers whose calendars jump by hundreds of days at every look; followers skip nothing, repeat nothing."""
     names = ["a", "b", "c", "d"]
@@ -189,6 +191,7 @@ def test_h6_an_expired_message_was_never_delivered(tmp_path: Path) -> None:
     stage.close()
 
 
+@pytest.mark.slow
 def test_h7_what_was_sent_while_nobody_ran_is_found(home: str) -> None:
     """Sender and store come and go; a process that starts later finds everything, oldest first.
 
@@ -207,6 +210,7 @@ def test_h7_what_was_sent_while_nobody_ran_is_found(home: str) -> None:
         assert len(sent) == 15
 
 
+@pytest.mark.slow
 def test_h8_overlapping_readers_acknowledge_once(home: str) -> None:
     """Two processes on one mailbox at the same time: each message is changed by exactly one of them.
 

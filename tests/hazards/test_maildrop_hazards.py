@@ -41,6 +41,7 @@ def test_h1_half_a_file_is_never_read(work: Path) -> None:
         assert names(msgs / "rejected") == []
 
 
+@pytest.mark.slow
 def test_h4_a_steady_stream_does_not_keep_the_first_waiting(work: Path) -> None:
     """Files arrive more often than one settles, and go on arriving until the first is taken: it is."""
     msgs = work / ".rook" / "msgs"
@@ -88,6 +89,7 @@ def test_h4_latency_does_not_depend_on_what_else_arrives(tmp_path: Path, kind: t
     assert max(waited) <= 3, "each waits for its own time only"
 
 
+@pytest.mark.slow
 def test_h7_messages_written_while_the_daemon_was_down_are_found(work: Path) -> None:
     """Before the first start, after an orderly end, and after a kill: everything that lay there is delivered, once."""
     msgs = work / ".rook" / "msgs"

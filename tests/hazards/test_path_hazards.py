@@ -148,6 +148,7 @@ def test_h24_a_document_is_one_however_it_is_written(stand: Stand, project: Path
     assert "https://example.org//spec.md" in str(team.call("task.claims"))
 
 
+@pytest.mark.slow
 def test_h24_the_same_over_http(project: Path) -> None:
     with running(project) as started:
         door: Door = started.door

@@ -268,6 +268,7 @@ def test_h20_many_processes_write_and_everything_arrives(home: str, number: int)
     assert ledger.faults(f"{home}/rookery.db", sent=sent) == []
 
 
+@pytest.mark.slow
 def test_h20_nothing_is_left_behind_by_killed_processes(home: str) -> None:
     """No stale lock to be judged, removed, and removed wrongly: the kernel lets go with the process."""
     writers = [Child(crew.write_home, OWN, home=home, name=f"w{number}", count=1_000) for number in range(4)]

@@ -83,6 +83,7 @@ def test_control_a_result_that_says_something_counts(shop: Shop, more: dict[str,
     assert (told["report"], told["status"], told["change"]) == ("done", "completed", "change-0001")
 
 
+@pytest.mark.slow
 def test_h33_work_that_changed_nothing_says_why(shop: Shop) -> None:
     id = shop.worker()
     old = repository.commit_of(str(shop.root))
@@ -112,6 +113,7 @@ def test_h33_a_link_out_of_the_tree_is_no_evidence(shop: Shop) -> None:
     assert "there is no file 'passwd'" in shop.refused(id, "done", **GOOD, evidence=["passwd"]).message
 
 
+@pytest.mark.slow
 def test_h33_what_is_no_completed_work_is_kept_and_does_not_land_by_itself(tmp_path: Path) -> None:
     for auto, outcome, lands in ((True, "completed", 1), (True, "proposal", 0), (False, "completed", 0)):
         folder = tmp_path / f"{auto}-{outcome}"

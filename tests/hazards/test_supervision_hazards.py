@@ -38,6 +38,7 @@ def test_h16_three_concurrent_spawns_get_three_panes(here: Site) -> None:
         here.nothing_runs()
 
 
+@pytest.mark.slow
 def test_h36_a_worker_killed_without_a_word_holds_nothing(here: Site) -> None:
     with here.up(ROOK_WORKER_LIMIT="1"):
         name = here.call("worker.show", id=here.spawn())["name"]
@@ -53,6 +54,7 @@ def test_h36_a_worker_killed_without_a_word_holds_nothing(here: Site) -> None:
         assert here.processes(card["runs"][0]["id"]) == {}, "nor do its children go on"
 
 
+@pytest.mark.slow
 def test_h28_work_longer_than_its_lease_keeps_it_and_a_lost_lease_ends_the_work(here: Site) -> None:
     with here.up(ROOK_TASKS_TTL_S="1", ROOK_WORKER_GRACE_S="0", ROOK_WORKER_TERM_S="60"):
         here.spawn()

@@ -75,6 +75,7 @@ def check_race(home: str, team: Team, tasks: int, finish: bool) -> None:
     assert count(home, f"SELECT count(*) FROM tasks WHERE status = '{status}' AND epoch = 1 AND attempts = 1") == tasks
 
 
+@pytest.mark.slow
 def test_h21_eight_processes_race_for_tasks(home: str, team: Team) -> None:
     check_race(home, team, 100, finish=True)
 
@@ -131,6 +132,7 @@ def test_h22_only_the_holder_of_the_live_lease_writes(home: str, team: Team, ver
 # --- H23: overlapping paths ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_h23_overlapping_claims_exclude_each_other(home: str, team: Team, tmp_path: Path) -> None:
     """The oracle is a file that can be created once; the shared path is neither the first nor spelt alike."""
     shared = ["src/io/", "src/io/x.py", "./src//io/**", "src/*/x.py"]
@@ -174,6 +176,7 @@ def stop(home: str, pid: int) -> None:
     house.close()
 
 
+@pytest.mark.slow
 def test_h25_a_lease_ends_neither_early_nor_silently(home: str, team: Team) -> None:
     id, ttl = team.add_task("Work")["id"], 300
     me = team.join("taker")
@@ -187,6 +190,7 @@ def test_h25_a_lease_ends_neither_early_nor_silently(home: str, team: Team) -> N
     assert [message.subject for message in team.agent("holder").inbox()] == [f"Lease lost: {id} Work"]
 
 
+@pytest.mark.slow
 def test_h25_a_running_holder_is_not_robbed_though_it_says_nothing(home: str, team: Team) -> None:
     """Many looks at a lease that would have lapsed; then its holder dies, and it is free at once."""
     id = team.add_task("Work")["id"]
@@ -256,6 +260,7 @@ def test_h27_unknown_and_circular_dependencies_are_refused(team: Team) -> None:
 # --- H28: work longer than its lease ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_h28_a_block_is_renewed_while_it_runs(home: str, team: Team) -> None:
     """Its end moves on again and again, by far more than it was given; nobody else gets it meanwhile."""
     id = team.add_task("Long work")["id"]
@@ -281,6 +286,7 @@ def test_h28_a_block_that_is_left_gives_the_task_back(home: str, team: Team) -> 
     assert team.call("task.show", id=id)["notes"][-1]["note"] == "left unfinished"
 
 
+@pytest.mark.slow
 def test_h28_a_zombie_is_fenced_by_the_database(home: str, team: Team) -> None:
     """Stopped past its lease, and woken when another holds the task: every write is refused, and it learns of it."""
     id = team.add_task("Work")["id"]

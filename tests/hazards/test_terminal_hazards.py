@@ -69,6 +69,7 @@ class Interfered:
 # -- H10 -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_h10_a_program_whose_spinner_turns_is_never_typed_into(mimic: Mimicked) -> None:
     mimic.order("busy")
     assert mimic.put("Mail from wren.").reason == "busy"
@@ -106,6 +107,7 @@ def test_h10_a_spinner_that_stands_still_means_busy_too(mimic: Mimicked) -> None
 # -- H11 -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_h11_a_line_that_holds_text_is_left_as_it_is_and_the_message_waits(mimic: Mimicked) -> None:
     mimic.types("rm -rf /tmp/ha")
     assert mimic.put("Mail from wren.").reason == "user-typing"
@@ -125,6 +127,7 @@ def test_h11_control_paste_and_enter_submit_what_a_person_had_half_typed(mimic: 
     assert mimic.submitted == ["rm -rf /tmp/haMail from wren."]
 
 
+@pytest.mark.slow
 def test_h11_a_key_pressed_after_the_last_look_keeps_the_text_out(mimic: Mimicked) -> None:
     class Hasty(Interfered):
         def before_paste(self) -> None:
@@ -234,6 +237,7 @@ def test_h12_a_suspended_program_is_not_typed_to(terminals: Server | HeldServer,
 # -- H13 -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_h13_texts_for_two_panes_at_once_do_not_meet_and_the_users_buffers_stay(tmux: Server, tmp_path: Path) -> None:
     mimics = [Mimicked(tmux, tmp_path, f"mimic-{number}") for number in range(4)]
@@ -280,6 +284,7 @@ def test_h13_no_buffer_is_left_where_nothing_could_be_pasted(mimic: Mimicked) ->
     assert mimic.server.ask("list-buffers") == ""
 
 
+@pytest.mark.slow
 def test_h13_a_text_can_not_end_its_own_paste(mimic: Mimicked) -> None:
     hostile = "first\x1b[201~\rsecond\x1b]0;x\x07\n\x03third\x00\x9b201~ \u202efourth\r\n\n/quit"
     assert mimic.put(hostile, PATIENT) == Outcome(True)
@@ -296,6 +301,7 @@ def test_h13_control_unstripped_it_ends_its_paste_and_submits_itself(mimic: Mimi
 # -- H14 -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @only_tmux
 def test_h14_only_our_own_window_is_ended(mimic: Mimicked, tmp_path: Path) -> None:
     home = mimic.server.socket.removesuffix("/s") + "/home"  # short enough for a socket
@@ -321,6 +327,7 @@ def test_h14_only_our_own_window_is_ended(mimic: Mimicked, tmp_path: Path) -> No
 # -- what may happen in the middle -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_program_that_dies_at_enter_has_not_been_given_anything(mimic: Mimicked) -> None:
     mimic.order("die")
     outcome = mimic.put("Mail from wren.", PATIENT)

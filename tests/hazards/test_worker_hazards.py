@@ -167,6 +167,7 @@ def test_h34_control_a_kind_that_writes_can(shop: Shop) -> None:
     assert shop.rook("reserve", "src/a.py").code == 0
 
 
+@pytest.mark.slow
 def test_h34_asked_of_the_program_itself(shop: Shop) -> None:
     """Real processes, as an agent program starts them: a reader is refused, the same edit of a writer goes through."""
     id = shop.becomes("scout")

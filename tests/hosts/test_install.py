@@ -115,6 +115,7 @@ def shell(tmp_path: Path, script: str, limit_s: float) -> Step:
     return Step("the shell", ["/bin/sh", "-c", script], tmp_path, {"PATH": os.defpath}, limit_s)
 
 
+@pytest.mark.slow
 def test_a_step_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held")
     held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)

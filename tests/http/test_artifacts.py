@@ -9,6 +9,7 @@ from tests.http.test_guard import TRAVERSALS
 from tests.support.doors import TOKEN, Door, Running, running
 
 
+@pytest.mark.slow
 def test_put_and_shown_over_http(door: Door, daemon: Running, tmp_path: Path):
     made = door.post("/v1/call/artifacts.add", name="s.md", content="done", kind="summary", agentId="ada")
     assert (made.status, made.body["by"]) == (200, "ada")

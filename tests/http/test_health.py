@@ -48,6 +48,7 @@ def log_of(folder: Path) -> Path:
     return folder / "rook" / "logs" / "daemon.log"
 
 
+@pytest.mark.slow
 def test_a_daemon_that_runs_and_one_that_does_not(home: tuple[Path, Running]) -> None:
     folder, daemon = home
     told = Told(folder)

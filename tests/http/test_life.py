@@ -21,6 +21,7 @@ def rook(folder: Path, *argv: str, **environ: str) -> "subprocess.CompletedProce
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_it_says_where_it_is(tmp_path: Path):
     with running(tmp_path) as daemon:
         assert daemon.told["pid"] == daemon.process.pid
@@ -60,6 +61,7 @@ def test_a_folder_of_its_own(tmp_path: Path):
         assert not runtime.exists()
 
 
+@pytest.mark.slow
 def test_a_second_one_of_the_same_scope_is_refused(tmp_path: Path):
     with running(tmp_path) as daemon:
         second = rook(tmp_path, "up", "--port", "0")
@@ -85,6 +87,7 @@ def test_it_survives_a_stale_pid_file_and_a_killed_predecessor(tmp_path: Path):
         assert [task["title"] for task in daemon.door.of("t").get("/v1/tasks").body["tasks"]] == ["kept"]
 
 
+@pytest.mark.slow
 def test_down_ends_it_and_says_when_there_is_none(tmp_path: Path):
     with running(tmp_path) as daemon:
         done = rook(tmp_path, "down", "--json")

@@ -24,6 +24,7 @@ def everything_written(folder: Path) -> str:
     return "".join(path.read_text() for path in (folder / "rook" / "logs").iterdir())
 
 
+@pytest.mark.slow
 def test_no_token_is_ever_in_the_log(tmp_path: Path):
     with running(tmp_path, token=TOKEN, ROOK_LOG_REQUESTS="1") as daemon:
         door = daemon.door

@@ -73,6 +73,7 @@ def test_the_order_of_refusals(door: Door, step: str):
     assert (missing.status, missing.code) == (404, "UNKNOWN_TASK")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["renew", "complete", "fail"])
 def test_a_lapsed_lease_is_told_until_someone_claims_anew(door: Door, step: str):
     id = door.task()

@@ -43,6 +43,7 @@ def settled(text: str) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_every_command_answers_alike_with_and_without_a_daemon(tmp_path: Path, daemon: Running, door: Door):
     terminals: list[Terminal] = []
     for name, more in (("near", {}), ("far", {"ROOK_URL": door.url, "ROOK_TOKEN": TOKEN})):

@@ -150,6 +150,7 @@ def test_whatever_the_description_speaks_of_is_there():
         assert name.partition('"')[0] in document["components"]["schemas"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["agents", "leader", "strict", "guard", "groups", "budget"])
 def test_a_definition_of_another_kind_than_described_is_refused(door: Door, name: str):
     document = openapi.document(routes.TABLE)
@@ -197,6 +198,7 @@ callers = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(told=callers)
 def test_whatever_is_told_of_a_caller_breaks_nothing(door: Door, told: dict[str, Any]):

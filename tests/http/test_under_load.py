@@ -86,6 +86,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 def test_no_argument_breaks_a_verb(door: Door):
     fitting: dict[Any, Any] = {str: "task-0001", int: 1, bool: True}
     broken: list[Any] = []
@@ -99,6 +100,7 @@ def test_no_argument_breaks_a_verb(door: Door):
     assert broken == []
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_value_breaks_a_route(door: Door, data: st.DataObject):

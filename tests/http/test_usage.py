@@ -152,6 +152,7 @@ def test_the_leader_learns_of_it_by_mail_and_by_cursor(limited: Door) -> None:
     assert [subject.partition(":")[0].partition(" is ")[2] for subject in subjects] == ["nearly spent", "spent"]
 
 
+@pytest.mark.slow
 def test_eight_at_once_lose_nothing(limited: Door) -> None:
     limited.post("/v1/teams", budget={"maxTokens": None})
     id = limited.task()
@@ -175,6 +176,7 @@ def test_eight_at_once_lose_nothing(limited: Door) -> None:
     assert shown["tasks"][0]["tokens"] == shown["tokens"]
 
 
+@pytest.mark.slow
 def test_the_numbers_for_prometheus(limited: Door) -> None:
     report(limited, 77)
     team = limited.get("/v1/usage").body["teamId"]

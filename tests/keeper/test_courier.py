@@ -198,6 +198,7 @@ def test_h8_two_couriers_hand_over_once(stage: Stage):
     assert len([text for text in put if text]) == 1, "whoever came second found nothing left"
 
 
+@pytest.mark.slow
 def test_a_hand_that_takes_long_keeps_its_turn(stage: Stage):
     """The lease is renewed while the hand waits for its moment."""
     stage.send("bob", "ada")

@@ -59,6 +59,7 @@ def spawned(here: Site, host: str = "claude") -> str:
     return here.call("spawn", assignment="Add", host=host, backend="headless")["id"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", few(HOSTS, "claude"))
 def test_what_a_worker_prints_of_itself_is_evidence_and_stands_in_a_file_beside_it(here: Site, host: str) -> None:
     path = instead_of(here, host, recorded.DATA / "streams" / f"{host}.jsonl")
@@ -93,6 +94,7 @@ def test_a_daemon_killed_on_the_way_loses_nothing_and_tells_nothing_twice(here: 
         assert kinds(here, worker=id) == KINDS | {"tail": 1}
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_forgotten_in_the_middle_was_told_of_as_far_as_it_came(here: Site) -> None:
     """While it runs: what is there is told with the next beat, and not only at the end."""
     stream = here.folder / "stream"
@@ -112,6 +114,7 @@ def test_a_worker_that_is_forgotten_in_the_middle_was_told_of_as_far_as_it_came(
 # -- secrets -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_secret_that_a_worker_printed_is_found_nowhere_but_in_its_own_output(here: Site) -> None:
     """Neither in the ledger nor in any file of the home but the raw output of the run, which is private and goes."""
     lines = recorded.lines("streams", "claude")
@@ -167,6 +170,7 @@ echo y >more.txt
 # -- agents at their own terminals -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_another_agent_does_is_read_by_the_daemon_that_its_hook_told(here: Site) -> None:
     lines = recorded.lines("transcripts", "claude")
     record = here.folder / "record.jsonl"

@@ -142,6 +142,7 @@ def check(source: str) -> list[str]:
 # --- landing ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_done_lands_on_the_branch_and_in_the_persons_own_copy(yards: Callable[..., Yard]) -> None:
     yard = yards()
     change = yard.change("ada", a__txt="hello\n")
@@ -153,6 +154,7 @@ def test_what_is_done_lands_on_the_branch_and_in_the_persons_own_copy(yards: Cal
     assert history(yard.root)[0] == f"Land {change}: Task of ada"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", few(["merge", "rebase", "squash"], "rebase"))
 def test_three_changes_land_in_order_by_every_strategy(yards: Callable[..., Yard], strategy: str) -> None:
     yard = yards(land__strategy=strategy)
@@ -202,6 +204,7 @@ def test_its_ref_is_let_go_once_it_is_on_the_branch(yards: Callable[..., Yard]) 
 # --- what fails -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_conflict_goes_back_to_its_worker_with_how_to_go_on(yards: Callable[..., Yard]) -> None:
     yard = yards()
     first = yard.change("ada", base__txt="ONE\ntwo\nthree\n")
@@ -220,6 +223,7 @@ def test_a_conflict_goes_back_to_its_worker_with_how_to_go_on(yards: Callable[..
     assert f"rook task claim {task}" in body
 
 
+@pytest.mark.slow
 def test_the_second_attempt_lands(yards: Callable[..., Yard]) -> None:
     yard = yards()
     yard.change("ada", base__txt="ONE\ntwo\nthree\n")
@@ -257,6 +261,7 @@ def test_a_red_check_leaves_the_branch_and_is_told_with_its_log(yards: Callable[
     assert "\x1b" not in body, "what a check says is data"
 
 
+@pytest.mark.slow
 def test_the_check_runs_on_the_merged_tree_while_the_slot_is_held(yards: Callable[..., Yard], tmp_path: Path) -> None:
     out = tmp_path / "out"
     yard = yards(land__check=check(f"import os; open({str(out)!r}, 'w').write(' '.join(sorted(os.listdir('.'))))"))
@@ -270,6 +275,7 @@ def test_the_check_runs_on_the_merged_tree_while_the_slot_is_held(yards: Callabl
     assert order[:6] == ["land.take", "slot.take", "slot.give", "land.checked", "land.moving", "land.done"]
 
 
+@pytest.mark.slow
 def test_whoever_has_the_slot_keeps_the_queue_waiting(yards: Callable[..., Yard]) -> None:
     yard = yards(land__check=check("pass"))
     yard.change("ada", a__txt="x\n")
@@ -336,6 +342,7 @@ def test_after_the_last_attempt_its_owner_is_asked(yards: Callable[..., Yard]) -
 # --- several at once --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guilty", few(range(4), 1))
 def test_of_a_batch_only_the_guilty_one_fails(yards: Callable[..., Yard], guilty: int) -> None:
     yard = yards(land__batch=4, land__check=check("import os; raise SystemExit(os.path.exists('bad.txt'))"))
@@ -351,6 +358,7 @@ def test_of_a_batch_only_the_guilty_one_fails(yards: Callable[..., Yard], guilty
     assert len(list(yard.root.glob("*.txt"))) == 4
 
 
+@pytest.mark.slow
 def test_a_batch_that_passes_is_checked_once(yards: Callable[..., Yard]) -> None:
     yard = yards(land__batch=8, land__check=check("pass"))
     made = [yard.change(f"w{n}", **{f"f{n}__txt": "x\n"}) for n in range(5)]
@@ -457,6 +465,7 @@ def test_a_branch_that_moved_meanwhile_is_merged_with_anew(yards: Callable[..., 
 # --- taking back ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", few(["merge", "rebase", "squash"], "merge"))
 def test_undo_takes_back_what_landed_and_nothing_else(yards: Callable[..., Yard], strategy: str) -> None:
     yard = yards(land__strategy=strategy, land__batch=3)
@@ -539,6 +548,7 @@ def test_after_a_crash_at_any_point_each_change_lands_once(yards: Callable[..., 
     assert len(yard.stage.events("land.landed")) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", few(["land_taken", "land_written", "land_moved", "land_told"], "land_moved"))
 def test_after_a_crash_while_taking_back_it_is_taken_back_once(yards: Callable[..., Yard], point: str) -> None:
     yard = yards()
@@ -551,6 +561,7 @@ def test_after_a_crash_while_taking_back_it_is_taken_back_once(yards: Callable[.
     assert history(yard.root)[:2] == [f"Take back {change}", f"Land {change}: Task of ada"]
 
 
+@pytest.mark.slow
 def test_a_word_that_could_not_be_written_after_the_move_leaves_what_was_written_before(
     yards: Callable[..., Yard],
 ) -> None:
@@ -592,12 +603,14 @@ def landed_and_reverted_by_hand(yard: Yard) -> int:
     return history(yard.root).count(f"Land {change}: Task of ada")
 
 
+@pytest.mark.slow
 def test_what_is_in_the_branch_is_not_landed_again_whatever_came_after_it(yards: Callable[..., Yard]) -> None:
     yard = yards(land__strategy="squash")
     assert landed_and_reverted_by_hand(yard) == 1
     assert not (yard.root / "a.txt").exists()
 
 
+@pytest.mark.slow
 def test_control_a_lander_that_only_compares_the_tip_lands_it_twice(
     yards: Callable[..., Yard], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -609,6 +622,7 @@ def test_control_a_lander_that_only_compares_the_tip_lands_it_twice(
     assert landed_and_reverted_by_hand(yard) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", few(["land_taken", "land_checked", "land_written", "land_moved"], "land_written"))
 def test_of_two_landers_one_has_the_branch(yards: Callable[..., Yard], point: str) -> None:
     """The other one is given nothing while the first lives; once that stalls and its lease is over, it goes on, and

@@ -239,6 +239,7 @@ def ways(tmp_path: Path, **said: Any) -> dict[str, Hand]:
     return notifying.hands(settings, environ=environ, cwd=str(tmp_path), secret=lambda: SECRET)
 
 
+@pytest.mark.slow
 def test_a_webhook_is_signed_says_text_and_is_tried_again(stage: Stage, server: Server, tmp_path: Path) -> None:
     hand = ways(tmp_path, webhook=server.url)["webhook"]
     needs(stage, title="<!channel> $(x) \x1b[31mred")

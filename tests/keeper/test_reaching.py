@@ -105,6 +105,7 @@ def test_a_failure_has_its_reason(tmp_path: Path, how: dict[str, Any], reason: R
     assert outcome.detail.isprintable()
 
 
+@pytest.mark.slow
 def test_one_that_hangs_is_ended_with_all_it_started(tmp_path: Path):
     program = Program(tmp_path, "codex")
     os.mkfifo(tmp_path / "fifo")

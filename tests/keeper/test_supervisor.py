@@ -28,6 +28,7 @@ def here() -> Generator[Site]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_program_runs_in_its_own_worktree_and_its_end_is_recorded(here: Site, backend: str) -> None:
     with here.up():
@@ -68,6 +69,7 @@ def test_a_daemon_killed_anywhere_leaves_one_process_a_worker(here: Site, backen
     killed_at(here, backend, point)
 
 
+@pytest.mark.slow
 def test_a_daemon_killed_between_starting_and_writing_it_down_finds_what_it_began(here: Site) -> None:
     killed_at(here, "headless", "worker_launched")
 

@@ -173,6 +173,7 @@ def test_two_that_look_at_once_make_one_message(drop: Drop) -> None:
     assert names(drop.folder / "rejected") == ["bad.md", "bad.md.reason.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "point", few(["after_lock", "before_commit", "after_commit", "before_ring", "before the move"], "before the move")
 )

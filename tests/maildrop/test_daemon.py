@@ -56,6 +56,7 @@ def test_folders_of_the_settings_and_tx_addresses(work: Path) -> None:
         assert len(inbox(started, "core")) == len(inbox(started, "research/interviewer")) == 2
 
 
+@pytest.mark.slow
 def test_a_folder_outside_that_the_repository_names_is_refused(work: Path) -> None:
     outside = work.parent / f"{work.name}-outside"
     put(outside, "private.md", letter())
@@ -68,6 +69,7 @@ def test_a_folder_outside_that_the_repository_names_is_refused(work: Path) -> No
     assert names(outside) == ["private.md"]
 
 
+@pytest.mark.slow
 def test_the_command_and_the_daemon_beside_each_other(work: Path) -> None:
     """Both look at once: one message each, and every file is moved once."""
     msgs = work / ".rook" / "msgs"
@@ -123,6 +125,7 @@ def test_following_without_a_daemon(work: Path) -> None:
             assert process.wait(procs.PATIENCE_S) == 130
 
 
+@pytest.mark.slow
 def test_switched_off_it_takes_nothing(work: Path) -> None:
     msgs = work / ".rook" / "msgs"
     with up(work, "other", ROOK_MAILDROP_ON="false", ROOK_MAILDROP_FOLDERS=str(work / "other")) as started:

@@ -55,6 +55,7 @@ def followed(
 # --- rings ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_lay_there_and_what_arrives(tmp_path: Path) -> None:
     """With an hour between polls: only the kernel's ring can tell of the second and third."""
     put(tmp_path, "before.md", letter())

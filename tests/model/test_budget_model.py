@@ -185,6 +185,7 @@ def shop(tmp_path: Path) -> Generator[tuple[SqliteStore, Any]]:
         yield store, lambda: BudgetMachine(store, clock)
 
 
+@pytest.mark.slow
 def test_budgets_beside_a_model(shop: tuple[SqliteStore, Any]) -> None:
     store, machine = shop
     run_state_machine_as_test(machine, settings=settings(max_examples=10, stateful_step_count=20))

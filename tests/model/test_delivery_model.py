@@ -181,6 +181,7 @@ def run(count: int, *phases: Phase) -> None:
     run_state_machine_as_test(DeliveryMachine, settings=asked)
 
 
+@pytest.mark.slow
 def test_delivery_is_what_the_model_says() -> None:
     run(10)
 

@@ -178,6 +178,7 @@ def test_control_a_spoilt_step_is_found(
         test_core_and_sql_agree_at_every_boundary(store)
 
 
+@pytest.mark.slow
 def test_control_the_property_finds_a_spoilt_step_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with spoilt(tmp_path, monkeypatch, "delivery_read", "state = 'unread'", "state <> 'read'") as store:
 

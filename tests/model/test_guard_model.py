@@ -253,6 +253,7 @@ def run(store: SqliteStore, clock: FakeClock, how: settings) -> None:
     run_state_machine_as_test(machine, settings=how)
 
 
+@pytest.mark.slow
 def test_the_guard_is_what_the_model_says(store: SqliteStore, clock: FakeClock) -> None:
     run(store, clock, settings(max_examples=10, stateful_step_count=30))
 

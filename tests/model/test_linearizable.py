@@ -140,6 +140,7 @@ def happened(histories: dict[str, list[Op]]) -> set[tuple[str, Any]]:
     return {(op.kind, op.answer if isinstance(op.answer, str) else "given") for ops in histories.values() for op in ops}
 
 
+@pytest.mark.slow
 def test_real_histories_are_linearizable(tmp_path: Path) -> None:
     histories = recorded(str(tmp_path / "h"), seed=1, count=80, spoil=[], lawless=False)
     assert unexplained(histories) == [], json.dumps(histories)

@@ -230,6 +230,8 @@ class MailMachine(RuleBasedStateMachine):
             "files": 0,
             "runs": 0,
             "attempts": 0,
+            "bundles": 0,
+            "evidence": 0,
         }
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -354,6 +356,7 @@ def run(store: SqliteStore, clock: FakeClock, how: settings) -> None:
     run_state_machine_as_test(machine, settings=how)
 
 
+@pytest.mark.slow
 def test_mail_is_what_the_model_says(store: SqliteStore, clock: FakeClock) -> None:
     run(store, clock, settings(max_examples=10, stateful_step_count=30))
 

@@ -244,6 +244,7 @@ def run_once(seed: int, steps: int, export_every: int = 10, **more: Any) -> list
             stage.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=4)
 @given(seed=st.integers(0, 1 << 32))
 def test_inboxes_are_rebuilt_from_the_audit(seed: int) -> None:
@@ -275,10 +276,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     stage.close()
 
 
+@pytest.mark.slow
 def test_the_run_of_the_controls_is_rebuilt(told: Run) -> None:
     assert differences(told, told.lines) == []
 
 
+@pytest.mark.slow
 def test_control_a_message_that_is_missing_is_noticed(told: Run) -> None:
     sent = [n for n, line in enumerate(told.lines) if line["type"] == "message" and line["data"]["to"]]
     assert len(sent) > 20

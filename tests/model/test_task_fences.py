@@ -328,6 +328,7 @@ def test_control_a_spoilt_lapse_is_found(
         walk_lapses(store)
 
 
+@pytest.mark.slow
 def test_control_the_property_finds_a_spoilt_fence_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with spoilt(tmp_path, monkeypatch, "renew_task", "AND lease_until > :now", "") as store:
 

@@ -173,6 +173,7 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert told == writes(text, CWD)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(TOKENS), max_size=60))
 @settings(max_examples=200)
 def test_any_row_of_tokens_is_read_without_an_error(tokens: list[str]) -> None:

@@ -78,6 +78,7 @@ def test_characters_no_command_can_have(command: str) -> None:
     writes(command, CWD).opaque[0].fragment.encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

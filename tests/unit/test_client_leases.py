@@ -199,6 +199,7 @@ def test_the_background_leaves_no_connection_behind(team: Team, me: Agent, id: s
         team.call("stats")
 
 
+@pytest.mark.slow
 def test_a_fork_takes_no_lease_along(team: Team, tmp_path: Path, id: str) -> None:
     other = team.add_task("Other")["id"]
     with child(hands.fork_with_a_lease, hands.HASTY, home=str(tmp_path / "h"), mine=id, other=other) as process:

@@ -99,6 +99,7 @@ def touched(root: Path, base: str, head: str) -> Touched:
     return hunks.touched(str(root), base, head)[0]
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(st.data())
 def test_whatever_git_calls_a_conflict_was_contested_or_adjacent(root: Path, data: st.DataObject) -> None:
@@ -112,6 +113,7 @@ def test_whatever_git_calls_a_conflict_was_contested_or_adjacent(root: Path, dat
             assert grade >= Grade.ADJACENT, (tree, heads[one], heads[other])
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(st.data())
 def test_nor_is_one_missed_when_the_second_begins_at_a_later_base(root: Path, data: st.DataObject) -> None:

@@ -136,6 +136,7 @@ EVENTS = st.fixed_dictionaries({
 }).map(made)  # fmt: skip
 
 
+@pytest.mark.slow
 @given(events=st.lists(EVENTS, max_size=12), scope=st.text(max_size=10), root=st.text(max_size=6))
 def test_whatever_is_told_what_is_made_of_it_can_be_stored(events: list[Event], scope: str, root: str) -> None:
     extractor = Extractor("claude", scope, root)

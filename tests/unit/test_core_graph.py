@@ -86,6 +86,7 @@ def test_a_long_cycle_is_shown_in_short() -> None:
 # --- orders -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(orderable())
 def test_everything_comes_after_what_it_depends_on(deps: Deps) -> None:
     result = graph.order(deps)

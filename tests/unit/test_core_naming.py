@@ -102,6 +102,7 @@ def test_a_custom_name_is_never_reserved() -> None:
     assert naming.generate_name("custom", ["sys", "tem"], never, first) == "TemSys"
 
 
+@pytest.mark.slow
 @given(
     words=st.lists(st.from_regex(r"\A[a-z0-9_][a-z.-]{0,18}[a-z]\Z", fullmatch=True), min_size=1, max_size=4),
     rounds=st.integers(1, 20),

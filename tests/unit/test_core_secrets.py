@@ -195,6 +195,7 @@ def taken(text: str) -> float:
     return time.process_time() - begun
 
 
+@pytest.mark.slow
 def test_control_the_measure_finds_a_square(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_FORMS", ((("eyJ",), r"eyJ[A-Za-z0-9_-]{8,}+\."),))  # begun anew inside of a run
     small, large = "eyJ" * 300, "eyJ" * 9_600

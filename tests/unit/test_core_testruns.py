@@ -69,6 +69,7 @@ def test_green_needs_something_that_passed() -> None:
     assert not Run("pytest", 3, 0, 0, 1).green
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quiet", [[], ["-q"], ["-q", "--color=yes"]])
 def test_pytest_itself(tmp_path: Path, quiet: list[str]) -> None:
     path = tmp_path / "test_it.py"

@@ -60,6 +60,7 @@ def house(folder: Path, **more: str) -> app.House:
 # --- a real one -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_example_is_built_installed_and_used(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +83,7 @@ def test_the_example_is_built_installed_and_used(
     assert extensions.problems(settings()) == []
 
 
+@pytest.mark.slow
 def test_a_hook_of_its_program_is_understood(example: Path, tmp_path: Path) -> None:
     own = {"HOME": str(tmp_path), "ROOK_HOME": str(tmp_path / "home")}
     said = {"event": "session_begin", "session_id": "s1", "cwd": str(tmp_path)}
@@ -241,6 +243,7 @@ def test_a_rule_decides_what_its_policy_agrees_to(shop: Shop) -> None:
     assert promoted(shop) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["other", "hangs"])
 def test_a_policy_that_says_something_else_or_nothing_leaves_it_to_a_person(shop: Shop, policy: str) -> None:
     shop.stage.call("rule.add", name="small", policies=[policy])

@@ -54,6 +54,7 @@ def test_every_event_of_the_program_asks_for_its_moment(host: str) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", few(["claude", "codex", "gemini", "copilot"], "claude", "copilot"))
 @given(folder=names)
 def test_h15_a_path_reaches_a_shell_as_one_word(host: str, folder: str) -> None:

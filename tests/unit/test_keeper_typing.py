@@ -233,6 +233,7 @@ def test_a_letter_that_a_person_typed_is_theirs_though_our_text_has_it_too() -> 
     assert (terminal.submitted, terminal.line) == ([f"a person: {TEXT}"], "a")
 
 
+@pytest.mark.slow
 def test_control_the_last_moment_matters() -> None:
     """Somewhere between two looks there is a moment at which only the terminal itself can tell."""
 

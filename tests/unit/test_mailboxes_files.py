@@ -274,6 +274,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_there_and_back_gives_the_same_files(tmp_path: Path, steps: list[Any]) -> None:

@@ -52,6 +52,7 @@ def test_everything_is_private_under_any_umask(ground: Path, umask: int) -> None
         assert mode == kind, f"{name} has the mode {mode} under umask {umask:03o}"
 
 
+@pytest.mark.slow
 def test_a_home_that_stood_open_is_closed(ground: Path) -> None:
     home = ground / "home"
     lived(home)

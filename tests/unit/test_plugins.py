@@ -143,6 +143,7 @@ class Stage:
         return [json.loads(line) for line in (self.folder / "asked.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_opencode_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "opencode")
     told = stage.play(start={"context": "you are wren"}, prompt={"context": "mail"}, before={"deny": "held by robin"},
@@ -164,6 +165,7 @@ def test_opencode_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path)
     assert asked[2]["cwd"] == str(stage.folder), "where it runs is no word of a shell either"
 
 
+@pytest.mark.slow
 def test_pi_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path) -> None:
     stage = Stage(tmp_path, "pi")
     told = stage.play(start={"context": "you are wren"}, prompt={"context": "mail"}, before={"deny": "held by robin"},
@@ -180,6 +182,7 @@ def test_pi_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path) -> No
     assert [each["given"]["prompt"] for each in asked if each["words"][2] == "prompt"] == ["do it"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 def test_nothing_to_say_changes_nothing(tmp_path: Path, host: str) -> None:
     told = Stage(tmp_path, host).play()
@@ -216,6 +219,7 @@ def test_without_an_answer_it_is_open_or_closed_as_set(tmp_path: Path, host: str
         assert all("--closed" not in each["words"] for each in stage.asked() if each["words"][2] != "before")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", few(SCRIPTS, "pi"))
 def test_without_a_rook_it_is_open_or_closed_as_set(tmp_path: Path, host: str) -> None:
     for closed in (False, True):
@@ -224,6 +228,7 @@ def test_without_a_rook_it_is_open_or_closed_as_set(tmp_path: Path, host: str) -
         assert bool(said) is closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 def test_exit_code_2_and_a_question_are_refusals(tmp_path: Path, host: str) -> None:
     stage = Stage(tmp_path, host)
@@ -251,6 +256,7 @@ def test_what_a_waiting_process_ends_with_begins_a_turn(tmp_path: Path, host: st
     assert asked["given"]["session"] == ("s1" if host == "pi" else "ses_1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", few(RESTS, "pi"))
 @pytest.mark.parametrize("done", ["await seen(); console.log(1)", "await seen(); await busy(); console.log(1)"])
 def test_it_does_not_outlive_the_rest_or_the_program_and_keeps_neither_waiting(

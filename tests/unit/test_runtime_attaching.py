@@ -104,6 +104,7 @@ def shown(there: HeldServer) -> Generator[tuple[HeldServer, str, Person]]:
     person.close()
 
 
+@pytest.mark.slow
 def test_a_person_sees_what_was_there_and_types_and_leaves(shown: tuple[HeldServer, str, Person]) -> None:
     there, pane, person = shown
     person.sees("red here")
@@ -137,6 +138,7 @@ def test_its_size_is_that_of_the_persons_terminal(there: HeldServer) -> None:
         person.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", few([signal.SIGTERM, signal.SIGHUP, signal.SIGINT], signal.SIGTERM))
 def test_a_signal_gives_the_terminal_back_too(shown: tuple[HeldServer, str, Person], number: int) -> None:
     there, pane, person = shown
@@ -156,6 +158,7 @@ def test_control_a_viewer_that_is_killed_leaves_its_terminal_raw(shown: tuple[He
         person.ends()
 
 
+@pytest.mark.slow
 def test_it_ends_with_the_program(shown: tuple[HeldServer, str, Person]) -> None:
     there, pane, person = shown
     person.sees("red here")
@@ -191,6 +194,7 @@ def test_two_people_see_the_same_and_either_may_leave(shown: tuple[HeldServer, s
         second.close()
 
 
+@pytest.mark.slow
 def test_what_a_program_asks_and_steals_does_not_reach_a_persons_terminal(there: HeldServer, tmp_path: Path) -> None:
     asks = rb"\033[6n\033[c\033P$qm\033\\\033]52;c;aGk=\007\033]11;?\007\033[21t\005\033[8;9;9t\033c\033[?1049hdone"
     pane = there.start(["sh", "-c", f"read go; printf '{asks.decode()}'; exec cat"])

@@ -131,6 +131,7 @@ def test_what_is_no_address_is_none(told: str) -> None:
     assert terminal_of({ptys.VARIABLE: told}, os.getpid()) is None
 
 
+@pytest.mark.slow
 def test_another_process_at_the_socket_is_not_the_holder(there: HeldServer, tmp_path: Path) -> None:
     """H12, H18: the address says which process, and who answers says who it is."""
     pane = shell(there, "echo here; exec cat")
@@ -218,6 +219,7 @@ def test_what_can_not_be_started_says_why_and_leaves_nothing(
 # -- who outlives whom -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_holder_outlives_whoever_started_it(there: HeldServer) -> None:
     with child(start_and_wait, None, home=there.home) as starter:
         address = starter.hear()
@@ -307,6 +309,7 @@ def test_a_killed_holder_is_gone_with_its_program_and_its_socket_is_swept(there:
     assert os.listdir(ptys.folder(there.home)) == [os.path.basename(other["socket"])]
 
 
+@pytest.mark.slow
 def test_a_stopped_holder_keeps_nobody_waiting_for_long(there: HeldServer, monkeypatch: pytest.MonkeyPatch) -> None:
     pane = shell(there, "echo here; exec cat")
     there.shows(pane, "here")
@@ -347,6 +350,7 @@ def test_a_holder_that_is_told_to_end_ends_its_program_first(there: HeldServer) 
 # -- ending ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_program_is_asked_to_end_and_killed_if_it_does_not(there: HeldServer) -> None:
     polite = shell(there, "trap 'echo bye; exit 3' TERM; echo here; while :; do sleep 0.05; done")
     deaf = shell(there, "trap '' TERM; echo here; while :; do sleep 0.05; done")
@@ -469,6 +473,7 @@ def test_nothing_is_typed_behind_what_the_program_does_not_read(there: HeldServe
 # -- one injector ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_there_is_one_injector_at_a_time_and_a_killed_one_leaves_no_lock(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path)
     mine, other = Held(there.address(program.pane)), Held(there.address(program.pane))
@@ -639,6 +644,7 @@ def test_control_a_screen_without_bounds_would_fill_the_memory() -> None:
     assert len(screen.buffer[0][0].data) == 1_000
 
 
+@pytest.mark.slow
 def test_a_holder_that_is_asked_nothing_does_nothing(there: HeldServer) -> None:
     pane = shell(there, "echo here; exec cat")
     there.shows(pane, "here")

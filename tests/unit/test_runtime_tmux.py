@@ -130,6 +130,7 @@ def test_what_steers_a_display_is_not_passed_on() -> None:
 # -- one injector ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_there_is_one_injector_at_a_time_and_a_killed_one_leaves_no_lock(there: Server, tmp_path: Path) -> None:
     pane, _ = of(there, tmp_path)

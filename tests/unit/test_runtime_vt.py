@@ -210,6 +210,7 @@ FLOODS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", few(FLOODS, "marks", "saved", "string"))
 def test_floods_of_every_kind_leave_little_behind(name: str) -> None:
     import tracemalloc

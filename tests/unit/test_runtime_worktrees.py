@@ -4,6 +4,8 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from rookery.runtime import repository
 from tests.unit.gitrepo import git
 from tests.unit.gitrepo import repository as new_repository
@@ -12,6 +14,7 @@ AT_ONCE = 12
 ROUNDS = 3
 
 
+@pytest.mark.slow
 def test_many_are_made_at_once_in_one_repository(tmp_path: Path) -> None:
     """As workers are: all of one name, each forgetting what was at its path before. A prune beside an add would take
     the entry away that the add has just made."""

@@ -80,6 +80,7 @@ def pair(stage: Stage, root: Path, first: int, second: int) -> tuple[Worker, Wor
 # --- grades -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("second", "grade"), [(10, "contested"), (11, "contested"), (14, "adjacent"), (15, "same file")]
 )
@@ -90,6 +91,7 @@ def test_lines_of_one_file_are_graded_by_how_far_they_are_apart(
     assert graded(stage) == {("change-0002", "change-0001"): grade}
 
 
+@pytest.mark.slow
 def test_other_files_are_no_conflict(stage: Stage, root: Path) -> None:
     ada, bob = Worker(stage, root, "ada"), Worker(stage, root, "bob")
     ada.write(a__txt=changed(3))
@@ -106,6 +108,7 @@ def test_both_sides_see_it_and_a_worker_stands_for_its_newest(stage: Stage, root
     assert seen["paths"] == [{"path": "a.txt", "grade": "contested", "lines": "10"}]
 
 
+@pytest.mark.slow
 def test_what_can_not_be_told_by_lines_is_contested(stage: Stage, root: Path) -> None:
     ada, bob = Worker(stage, root, "ada"), Worker(stage, root, "bob")
     ada.write(a__txt=None)
@@ -115,6 +118,7 @@ def test_what_can_not_be_told_by_lines_is_contested(stage: Stage, root: Path) ->
     assert graded(stage) == {("change-0002", "change-0001"): "contested"}
 
 
+@pytest.mark.slow
 def test_lines_are_mapped_where_one_began_at_a_later_base(stage: Stage, root: Path) -> None:
     """Line 10 of the one is line 15 of the other; line 10 of both would be another."""
     ada, near = Worker(stage, root, "ada"), Worker(stage, root, "eve")
@@ -134,6 +138,7 @@ def test_lines_are_mapped_where_one_began_at_a_later_base(stage: Stage, root: Pa
     }
 
 
+@pytest.mark.slow
 def test_a_file_that_was_renamed_between_the_bases_is_the_same_file(stage: Stage, root: Path) -> None:
     ada = Worker(stage, root, "ada")
     ada.write(a__txt=changed(10))
@@ -146,6 +151,7 @@ def test_a_file_that_was_renamed_between_the_bases_is_the_same_file(stage: Stage
     assert graded(stage) == {("change-0002", "change-0001"): "contested"}
 
 
+@pytest.mark.slow
 def test_another_repository_with_the_same_names_is_no_concern(stage: Stage, root: Path, tmp_path: Path) -> None:
     elsewhere = repository(tmp_path / "elsewhere" / "repo")
     (elsewhere / "a.txt").write_text(TEXT + "more\n")
@@ -173,6 +179,7 @@ def test_one_that_nobody_could_map_counts_as_contested(
     assert graded(stage) == {("change-0002", "change-0001"): "contested"}
 
 
+@pytest.mark.slow
 def test_the_same_commit_again_is_graded_once_and_the_next_takes_its_place(stage: Stage, root: Path) -> None:
     ada, bob = pair(stage, root, 10, 10)
     bob.report()
@@ -195,6 +202,7 @@ def test_attempts_at_one_task_do_not_conflict_with_each_other(stage: Stage, root
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("renamed_first", [True, False])
 def test_a_name_that_is_renamed_here_and_used_there_is_told_in_both_directions(
     stage: Stage, root: Path, renamed_first: bool
@@ -212,6 +220,7 @@ def test_a_name_that_is_renamed_here_and_used_there_is_told_in_both_directions(
     assert "parse" in warning
 
 
+@pytest.mark.slow
 def test_control_a_name_that_stays_is_no_hint(stage: Stage, root: Path) -> None:
     ada, bob = Worker(stage, root, "ada"), Worker(stage, root, "bob")
     ada.write(lib__py=CODE.replace("return 1", "return 2"))
@@ -234,6 +243,7 @@ def test_control_what_is_far_apart_gives_no_warning(stage: Stage, root: Path) ->
     assert stage.call("land.add", change="change-0001")["warnings"] == []
 
 
+@pytest.mark.slow
 def test_it_is_in_the_log_once_and_only_one_that_works_again_gets_mail(stage: Stage, root: Path) -> None:
     ada, bob = Worker(stage, root, "ada"), Worker(stage, root, "bob")
     for worker in (ada, bob):
@@ -283,6 +293,7 @@ def test_a_task_that_is_canceled_takes_its_change_set_out(stage: Stage, root: Pa
     assert graded(stage) == {}
 
 
+@pytest.mark.slow
 def test_of_what_is_over_nothing_is_kept_once_another_reports(stage: Stage, root: Path) -> None:
     pair(stage, root, 10, 10)
     assert rows(stage, "overlaps") == 1
@@ -321,6 +332,7 @@ def test_looking_reads_rows_and_no_repository(stage: Stage, root: Path, monkeypa
     assert len(graded(stage)) == 1
 
 
+@pytest.mark.slow
 def test_done_grades_what_a_worker_reports(build: Build, tmp_path: Path) -> None:
     shop = Shop(build(), tmp_path)
     first, second = shop.worker(), shop.worker("The same once more")

@@ -224,6 +224,7 @@ def test_a_plan_that_can_not_be_read_twice_fails_and_says_why(stage: Stage) -> N
     assert stage.refused("crew.run", stage.caller(tree="/work"), plan="plan-0001", passes=9).code == "BAD_INPUT"
 
 
+@pytest.mark.slow
 def test_work_sent_back_goes_on_where_it_was_left(build: Build, tmp_path: Path) -> None:
     """A worker of the lobby has done another task in its worktree since."""
     stage, root, tree = build(), new_repository(tmp_path / "repo"), tmp_path / "tree"

@@ -458,6 +458,7 @@ def test_a_worker_that_leads_sets_no_rules_either(build: Build, tmp_path: Path) 
 # --- what nobody judged -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_put_away_unjudged_is_counted_and_can_be_paid(shop: Shop) -> None:
     judged, unjudged, crashed = (shop.worker(f"Task {n}") for n in range(3))
     for id in (judged, unjudged):

@@ -144,7 +144,7 @@ def test_where_files_are_looked_for(tmp_path: Path) -> None:
         (folder / "fixer.md").write_text(written(description=said))
         (folder / "_draft.md").write_text("not one")
         (folder / "no name.md").write_text("nor this")
-    directory = TeamDirectory({}, str(root), str(root), str(user / "config.toml"))  # type: ignore[arg-type]
+    directory = TeamDirectory({"extensions.enabled": False}, str(root), str(root), str(user / "config.toml"))  # type: ignore[arg-type]
     assert [found.layer for found in directory.kind("Fixer")] == ["built in", "user", "repository"]
     assert len(directory.kinds()) == len(BUILT_IN) + 2
     assert [found.layer for found in directory.kind("scout")] == ["built in"]

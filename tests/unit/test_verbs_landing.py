@@ -63,6 +63,7 @@ def new_task(stage: Stage, title: str = "T", **more: Any) -> str:
 # --- change sets ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_change_set_is_recorded_once_for_each_commit(stage: Stage, root: Path) -> None:
     worker = Worker(stage, root, "ada")
     worker.write(a__txt="x\n")
@@ -236,6 +237,7 @@ def test_a_branch_that_is_none_is_refused(build: Build, root: Path, branch: str)
     assert stage.refused("land.add", change=worker.report(), branch=branch).code == "BAD_INPUT"
 
 
+@pytest.mark.slow
 def test_an_older_change_of_the_same_task_is_not_what_lands(build: Build, root: Path) -> None:
     stage = build()
     task, worker = new_task(stage), Worker(stage, root, "ada")
@@ -273,6 +275,7 @@ def test_a_crew_says_whether_its_work_lands(build: Build, root: Path, terms: dic
     assert bool(landings(stage)) is wanted
 
 
+@pytest.mark.slow
 def test_a_crew_says_what_is_checked_and_only_what_is_checked_alike_is_checked_together(
     build: Build, root: Path
 ) -> None:
@@ -336,6 +339,7 @@ def test_queueing_rings_whoever_lands_and_the_log_tells_all_of_it(stage: Stage, 
     assert set(told) <= set(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "lands"), [("scout", False), ("implementer", True)])
 def test_h34_nothing_lands_of_a_worker_that_only_reads(stage: Stage, root: Path, kind: str, lands: bool) -> None:
     """However it came to have a change set: a worktree that was asked for by hand, an edit that no hook saw."""

@@ -98,6 +98,7 @@ CALLS_WITH_A_NAME: dict[str, Callable[[str], tuple[str, str, dict[str, Any]]]] =
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", sorted(CALLS_WITH_A_NAME))
 def test_a_bad_name_is_refused_wherever_it_is_given(stage: Stage, place: str) -> None:
     stage.join("ada")

@@ -205,6 +205,7 @@ def test_a_child_whose_parent_is_over_asks_whoever_is_above_that(shop: Shop) -> 
     assert shop.call(child, "ask", question="Which of them?")["askedOf"] == "user"
 
 
+@pytest.mark.slow
 def test_what_a_worker_still_asked_is_withdrawn_when_it_reports_or_is_over(shop: Shop) -> None:
     for end in ("done", "fail", "over"):
         id = shop.worker()
@@ -318,6 +319,7 @@ def test_the_law_of_results_is_not_walked_around(shop: Shop) -> None:
     assert shop.call(id, "task.done", id="task-0002", summary="done")["status"] == "completed", "what it took besides"
 
 
+@pytest.mark.slow
 def test_work_that_came_back_is_claimed_and_reported_anew(shop: Shop) -> None:
     shop.stage.join("ada")
     shop.stage.call("task.add", title="Parse", review=True)

@@ -49,6 +49,7 @@ def test_a_worker_knows_its_task_its_brief_and_its_folder(place: Path, monkeypat
         assert (me.task, me.brief) == ("", "")
 
 
+@pytest.mark.slow
 def test_one_that_waits_in_the_lobby_is_given_nothing_until_there_is_something(place: Path) -> None:
     with rookery.connect(team="app", home=str(place / "rook")) as team:
         made = team.call("spawn", role="lobby", root=str(place))

@@ -32,6 +32,7 @@ def test_the_folder_and_what_is_in_it_are_private_under_any_umask(home: Path) ->
     assert [each.stat().st_mode & 0o777 for each in (folder, folder.parent, folder.parent.parent)] == [0o700] * 3
 
 
+@pytest.mark.slow
 def test_what_did_not_change_is_not_written(home: Path) -> None:
     made = WorkerFiles(str(home), "app", "w1")
     assert made.write_json(workerfiles.STATUS, {"id": "w1", "status": "idle"}) is True
