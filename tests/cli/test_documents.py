@@ -20,29 +20,48 @@ def blocks(language: str) -> list[str]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    return {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(home), "ROOK_HOME": str(home / "rook"), "LANG": "C.UTF-8"}
+    return {
+        "PATH": f"{home}/bin:{BIN}:/usr/bin:/bin",
+        "HOME": str(home),
+        "ROOK_HOME": str(home / "rook"),
+        "LANG": "C.UTF-8",
+        "ROOK_WORKER_GRACE_S": "0.3",
+    }
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     repo = tmp_path / "shop"
     repo.mkdir()
-    subprocess.run(["git", "init", "-q", str(repo)], check=True, env=environment(tmp_path))
+    identity = ["-c", "user.name=you", "-c", "user.email=you@rookery.invalid"]
+    for words in (["init", "-q"], [*identity, "commit", "-q", "--allow-empty", "-m", "Nothing yet"]):
+        subprocess.run(["git", *words], cwd=repo, check=True, env=environment(tmp_path))
     return repo
 
 
+@pytest.fixture
+def a_program_that_stays(tmp_path: Path) -> None:
+    """In the place of an agent program: the commands are tried here, and the real ones in tests/hosts."""
+    path = tmp_path / "bin" / "claude"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\nexec sleep 1000\n")
+    path.chmod(0o755)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("a_program_that_stays")
 def test_every_command_in_the_readme_runs(tmp_path: Path, repository: Path):
     commands = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
     assert len(commands) >= 9
     # One shell for all of them, as the reader has: the session is bound to it.
     today = datetime.now(UTC).strftime("ESC-%Y%m%d-")
     commands = [re.sub(r"ESC-\d{8}-", today, command) for command in commands]
-    script = "set -e\n" + "\n".join(f"echo '>>> {i}'; {command}" for i, command in enumerate(commands))
+    lines = [f"echo '>>> {i}'; {command}" for i, command in enumerate(commands)]
+    script = "\n".join(["set -e", "trap 'rook down >/dev/null 2>&1 || true' EXIT", *lines])
     file = tmp_path / "readme.sh"
     file.write_text(script)
     done = subprocess.run(
-        ["bash", str(file)], cwd=repository, env=environment(tmp_path), capture_output=True, text=True, timeout=60
+        ["bash", str(file)], cwd=repository, env=environment(tmp_path), capture_output=True, text=True, timeout=180
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f">>> {len(commands) - 1}" in done.stdout

@@ -106,8 +106,8 @@ def ended(home: str) -> dict[str, dict[str, str]]:
 
 
 def _marks(home: str) -> Iterator[tuple[str, dict[str, str], bool]]:
-    socket = place(home)
-    if not os.path.exists(socket):
+    socket = os.path.join(home, "run", NAME)
+    if not os.path.exists(socket):  # nothing was opened, or nothing can be: its path is too long
         return
     said = tmux.run(socket, ["list-panes", "-a", "-F", f"#{{pid}} #{{pane_id}} #{{pane_dead}} #{{{MARK}}}"])
     for line in said.out.splitlines() if not said.code else []:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from rookery.core import errors, text, times
 from rookery.core import evidence as law
 from rookery.core import search as searching
+from rookery.store.port import Row
 
 from . import evidence
 from .mailbox import checked_limit, found_in_mail
@@ -84,12 +85,22 @@ def _artifacts(tx: Tx, terms: list[searching.Term], asked: dict[str, Any]) -> li
     return hits
 
 
+def _came(result: str) -> str:
+    """What came of a task, in the words that were said."""
+    told: dict[str, Any] = json.loads(result or "{}")
+    shown: dict[str, Any] = told.get("evidence") or {}
+    words = [told.get("summary"), told.get("error"), *(each for part in shown.values() for each in part or ())]
+    return " ".join(each for each in words if isinstance(each, str))
+
+
 def _tasks(tx: Tx, terms: list[searching.Term], asked: dict[str, Any]) -> list[dict[str, Any]]:
+    def said(row: Row) -> str:
+        return f"{row['title']} {row['description']} {row['why']} {_came(row['result'])}"
+
     return [
         {
             "id": row["id"], "title": row["title"], "status": row["status"], "at": times.iso(row["at"]),
-            "snippet": searching.snippet(f"{row['title']} {row['description']} {row['why']} {row['result']}", terms),
-            "rank": round(row["rank"], 4),
+            "snippet": searching.snippet(said(row), terms), "rank": round(row["rank"], 4),
         }
         for row in tx.all("search_tasks", **asked)
     ]  # fmt: skip
