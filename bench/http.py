@@ -21,7 +21,7 @@ TASKS = 100
 CONNECTIONS = (1, http_home.AGENTS)
 READS = 3  # as many reads as writes in a round, because they take so much less
 BOUND = at_least(0.5)
-LOOKS = 3  # a bound that seems missed is looked at for longer, all rounds counting
+LOOKS = 5  # a bound that seems missed is looked at for longer, all rounds counting
 NEWEST = {
     "tasks": "SELECT *, lease_until - renewed_at AS lasts FROM tasks ORDER BY n DESC LIMIT 1",
     "events": "SELECT * FROM events WHERE type LIKE 'task.%' ORDER BY seq DESC LIMIT 1",

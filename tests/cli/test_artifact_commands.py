@@ -8,6 +8,7 @@ from rookery.app import open_house
 from tests.cli.conftest import Terminal
 
 
+@pytest.mark.slow
 def test_add_list_show(rook: Terminal):
     (rook.folder / "out.diff").write_text("--- a\n+++ b\n")
     rook.ok("task", "add", "Fix")
@@ -51,6 +52,7 @@ def test_refusals(rook: Terminal, argv: list[str], code: int):
     assert not list((rook.folder / "home").rglob("artifacts"))
 
 
+@pytest.mark.slow
 def test_evidence_listed_shown_and_found(rook: Terminal):
     found = [
         {

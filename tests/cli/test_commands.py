@@ -199,6 +199,7 @@ def test_a_command_run_by_an_agent_program_binds_the_program(tmp_path: Path):
     assert [(a["name"], a["live"]) for a in who["agents"]] == [("amy", True)]
 
 
+@pytest.mark.slow
 def test_wait_is_woken_by_mail_from_another_process(rook: Terminal):
     with subprocess.Popen(
         [str(BIN / "rook"), "--as", "implementer", "wait", "--timeout", "30", "--json"],
@@ -215,6 +216,7 @@ def test_wait_gives_up(rook: Terminal):
     assert "implementer" in reply.err
 
 
+@pytest.mark.slow
 def test_following_starts_with_the_past_and_goes_on(rook: Terminal):
     with subprocess.Popen(
         [str(BIN / "rook"), "feed", "-f", "--json", "--type", "message"],

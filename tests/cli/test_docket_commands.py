@@ -86,6 +86,7 @@ def test_a_number_that_is_no_option_decides_nothing(person: Person, typed: str) 
     assert decided(person) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digit", list("0123456789"))
 def test_digits_never_trigger_a_destructive_action(person: Person, digit: str) -> None:
     _report(person)
@@ -99,6 +100,7 @@ def _report(person: Person) -> None:
     person.rook.ok("done", *RESULT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_a_destructive_action_is_typed_out_again(person: Person, confirmed: bool) -> None:
     _report(person)
@@ -108,6 +110,7 @@ def test_a_destructive_action_is_typed_out_again(person: Person, confirmed: bool
     assert decided(person) == ([("w1/1", "discard", "")] if confirmed else [])
 
 
+@pytest.mark.slow
 def test_words_that_are_needed_are_asked_for(person: Person) -> None:
     _report(person)
     person("verdict", "w1", types=("revise", "Name the line in the message."))
@@ -115,6 +118,7 @@ def test_words_that_are_needed_are_asked_for(person: Person) -> None:
     assert person("verdict", "w1/1", types=()).code == 0, "it was decided: there is nothing to ask"
 
 
+@pytest.mark.slow
 def test_promote_without_a_terminal(person: Person) -> None:
     _report(person)
     made = json.loads(person("verdict", "w1/1", "promote", "good", "--json").out)
@@ -122,6 +126,7 @@ def test_promote_without_a_terminal(person: Person) -> None:
     assert json.loads(person("verdict", "w1/1", "promote", "good", "--json").out)["replayed"]
 
 
+@pytest.mark.slow
 def test_a_workers_name_decides_nothing_and_its_card_is_shown(person: Person) -> None:
     _report(person)
     reply = person("verdict", "w1", "promote")
@@ -133,6 +138,7 @@ def test_a_workers_name_decides_nothing_and_its_card_is_shown(person: Person) ->
     assert decided(person) == []
 
 
+@pytest.mark.slow
 def test_a_card_that_moved_while_it_was_looked_at_is_shown_anew(person: Person) -> None:
     asks(person)
     lines: list[Callable[[], str]] = [lambda: _report(person) or "answer JSON\n"]

@@ -69,6 +69,7 @@ def test_every_command_in_the_readme_runs(tmp_path: Path, repository: Path):
     assert "Which header versions?" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs(tmp_path: Path, repository: Path):
     (code,) = blocks("python")
     done = subprocess.run(

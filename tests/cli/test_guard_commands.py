@@ -88,6 +88,7 @@ def test_a_hold_in_another_worktree_is_told_of(rook: Terminal) -> None:
     assert "held by architect" in told.out
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_over(rook: Terminal) -> None:
     rook.ok(*ADA, "reserve", "src/")
     assert refusal(rook, *BOB, "reserve", "src/x", "--wait", "0.1")["code"] == "RESERVED"
@@ -165,6 +166,7 @@ def under(rook: Terminal, *script: str) -> tuple[str, ...]:
     return (*ADA, "slot", "take", "build", "--", sys.executable, "-c", *script)
 
 
+@pytest.mark.slow
 def test_the_exit_code_and_the_streams_are_the_command_s(rook: Terminal) -> None:
     with command(rook, *under(rook, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")) as run:
         assert ended(run) == (7, "out\n", "err\n")
@@ -172,6 +174,7 @@ def test_the_exit_code_and_the_streams_are_the_command_s(rook: Terminal) -> None
     assert [e["type"] for e in rook.json("feed")["events"]][-2:] == ["slot.take", "slot.give"]
 
 
+@pytest.mark.slow
 def test_words_after_the_dashes_are_the_command_s(rook: Terminal) -> None:
     with command(rook, *under(rook, "import sys; print(sys.argv[1:])", "--wait", "--", "-h", "--json")) as run:
         assert ended(run) == (0, "['--wait', '--', '-h', '--json']\n", "")
@@ -202,6 +205,7 @@ while True:
 LESSER = [pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, *LESSER])
 def test_signals_are_passed_on(rook: Terminal, number: signal.Signals) -> None:
     with command(rook, *under(rook, ECHO)) as run:
@@ -214,6 +218,7 @@ def test_signals_are_passed_on(rook: Terminal, number: signal.Signals) -> None:
     assert slots(rook, "build") == (1, [])
 
 
+@pytest.mark.slow
 def test_a_command_that_dies_of_a_signal(rook: Terminal) -> None:
     with command(rook, *under(rook, "import os; os.kill(os.getpid(), 9)")) as run:
         assert ended(run)[0] == 128 + 9
@@ -223,6 +228,7 @@ def test_a_command_that_dies_of_a_signal(rook: Terminal) -> None:
 WAITS = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
 
 
+@pytest.mark.slow
 def test_the_slot_is_the_command_s_even_when_rook_is_killed(rook: Terminal) -> None:
     with command(rook, *under(rook, WAITS)) as run:
         assert run.stdout

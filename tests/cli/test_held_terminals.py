@@ -81,6 +81,7 @@ def test_the_variable_is_known_and_no_setting(tmp_path: Path) -> None:
         assert done.returncode == code, done.stderr
 
 
+@pytest.mark.slow
 def test_the_monitor_asks_the_holder_and_no_tmux(there: HeldServer) -> None:
     asked: list[str] = []
 

@@ -1,10 +1,13 @@
 """Kinds of workers, as commands."""
 
+import pytest
+
 from tests.cli.conftest import Terminal
 
 OWN = "---\nname: auditor\ndescription: reads \x1b[2Jit twice\nread_only: true\n---\nLook for what could be misused.\n"
 
 
+@pytest.mark.slow
 def test_kinds_are_listed_and_shown(rook: Terminal) -> None:
     shown = rook.ok("kinds")
     for words in ("scout", "only reads", "implementer", "writes", "built in", "rook kinds show NAME"):

@@ -69,6 +69,7 @@ def test_a_worker_reports_from_its_shell(rook: Terminal) -> None:
     assert "JSON" in rook.ok("questions", "show", id)
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_told(rook: Terminal) -> None:
     as_worker(rook)
     refused = rook("done", "-m", "fixed it")
@@ -89,6 +90,7 @@ def test_a_program_of_an_older_run_is_refused(rook: Terminal) -> None:
     assert "This run of w1 is over" in refused.err
 
 
+@pytest.mark.slow
 def test_plans_are_approved_and_rejected(rook: Terminal) -> None:
     as_worker(rook)
     rook.stdin = "First the parser,\nthen its tests."
@@ -103,6 +105,7 @@ def test_plans_are_approved_and_rejected(rook: Terminal) -> None:
     assert "was answered by architect" in refused.err
 
 
+@pytest.mark.slow
 def test_outside_of_a_worker_the_one_held_task_is_meant(rook: Terminal) -> None:
     for word in (("done", *RESULT), ("fail", "-m", "it can not be done"), ("progress", "-m", "well")):
         refused = rook("--as", "architect", *word)
@@ -122,6 +125,7 @@ def test_outside_of_a_worker_the_one_held_task_is_meant(rook: Terminal) -> None:
     assert rook.json("task", "show", "task-0002")["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_ask_stays_until_it_is_answered(rook: Terminal) -> None:
     as_worker(rook)
     late = rook("ask", "Which format?", "--wait", "0.01")

@@ -126,6 +126,7 @@ def test_a_budget_from_limit_to_refusal_and_back(rook: Terminal) -> None:
     assert "budget.spent" in rook.ok("feed")
 
 
+@pytest.mark.slow
 def test_the_bars_stand_in_one_column(rook: Terminal) -> None:
     rook.ok("budget", "set", "--max-tokens", "1000", "--agent", "architect")
     rook.ok("task", "add", "A task with quite a long title that is cut somewhere")

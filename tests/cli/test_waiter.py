@@ -229,6 +229,7 @@ def test_a_program_that_ends_with_its_turn_is_not_kept_waiting(scene: Scene):
     assert said(process) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_program_without_such_a_door_is_told_so_and_takes_it_for_no_refusal(scene: Scene):
     scene.begun()
     code, out, err = said(scene.waiter("codex", seen=False))

@@ -130,6 +130,7 @@ def test_now_never_goes_back(store_factory: Factory, moves: list[tuple[str, int]
     assert all(earlier <= later for earlier, later in pairwise(seen))
 
 
+@pytest.mark.slow
 def test_the_clock_is_read_after_the_lock_was_taken(store_factory: Factory) -> None:
     """A lease is compared with the time at which the lock was had, not with the time at which it was asked for."""
     clock = FakeClock()

@@ -166,6 +166,7 @@ def test_the_examples_work_together(repo: Path) -> None:
     assert [(each["name"], each["state"]) for each in states] == [("swarm_dev/implementer", "archived")]
 
 
+@pytest.mark.slow
 def test_a_reply_to_a_message_that_is_not_there_is_no_error(repo: Path) -> None:
     python(repo, "-c", CRITIC)
     with rookery.connect(cwd=str(repo)) as team:

@@ -84,6 +84,7 @@ def add_migration(folder: Path, text: str) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_a_fresh_schema_equals_the_sum_of_the_migrations(path: str, tmp_path: Path) -> None:
     with opened(path):
         pass
@@ -112,6 +113,7 @@ def test_a_prepared_ledger_is_what_the_first_opening_leaves(path: str, tmp_path:
         assert numbers(store) == [1]
 
 
+@pytest.mark.slow
 def test_a_database_migrated_step_by_step_is_the_same(path: str, tmp_path: Path) -> None:
     with opened(path):
         pass
@@ -209,6 +211,7 @@ def wal_bytes(path: str) -> int:
     return Path(f"{path}-wal").stat().st_size
 
 
+@pytest.mark.slow
 def test_h40_reads_do_not_pin_the_wal(path: str) -> None:
     with opened(path) as writer, opened(path) as reader:
         for _ in range(WRITES):
@@ -219,6 +222,7 @@ def test_h40_reads_do_not_pin_the_wal(path: str) -> None:
         assert wal_bytes(path) < WAL_BOUND
 
 
+@pytest.mark.slow
 def test_h40_an_error_in_a_read_does_not_pin_the_wal(path: str) -> None:
     def work(tx: Transaction) -> None:
         tx.all("events_after", cursor=0, limit=10)
@@ -255,6 +259,7 @@ def test_h40_a_returning_statement_does_not_stop_the_commit(path: str) -> None:
 # --- H39: locks -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_h39_no_lock_is_dropped_by_other_handles_of_the_process(path: str) -> None:
     """Handles are opened and closed, also for a backup, while one of them writes: other processes stay locked out."""
     recipe = {"dialect": "sqlite", "location": path}
@@ -304,6 +309,7 @@ def test_a_backup_that_can_not_be_written_says_where(path: str, tmp_path: Path) 
         assert write(store) == 1
 
 
+@pytest.mark.slow
 def test_opening_and_closing_leaks_no_descriptor(path: str) -> None:
     fds = Path("/proc/self/fd")
     with opened(path) as store:
@@ -334,6 +340,7 @@ def test_a_check_ends_when_its_time_is_over_and_the_store_goes_on(path: str) -> 
         assert write(store) == 20_001
 
 
+@pytest.mark.slow
 def test_damage_is_found(path: str) -> None:
     with opened(path) as store:
         store.write("t", lambda tx: [append(tx, "x" * 100) for _ in range(2_000)])

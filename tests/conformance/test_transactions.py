@@ -15,6 +15,7 @@ from tests.support.stores import Factory, append, events, numbers, position, wri
 # --- one transaction --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_commit_is_seen_by_another_handle(store_factory: Factory) -> None:
     one, other = store_factory(), store_factory()
     assert write(one, preview="hello") == 1
@@ -187,6 +188,7 @@ def test_a_write_gives_up_at_its_deadline_and_changes_nothing(store_factory: Fac
     assert write(store) == 2
 
 
+@pytest.mark.slow
 def test_a_writer_waits_for_the_lock_within_its_deadline(store_factory: Factory) -> None:
     store = store_factory(busy_s=60)
     with child(deeds.hold, recipe=store_factory.recipe) as holder:
@@ -200,6 +202,7 @@ def test_a_writer_waits_for_the_lock_within_its_deadline(store_factory: Factory)
     assert numbers(store) == [1, 2]
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_killed_writer_is_free_at_once(store_factory: Factory) -> None:
     store = store_factory(busy_s=0.0)
     with child(deeds.hold, recipe=store_factory.recipe) as holder:
@@ -212,6 +215,7 @@ def test_the_lock_of_a_killed_writer_is_free_at_once(store_factory: Factory) -> 
 # --- many at once -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_threads_of_one_handle_take_turns(store_factory: Factory) -> None:
     store = store_factory()
     given: list[int] = []
@@ -225,6 +229,7 @@ def test_threads_of_one_handle_take_turns(store_factory: Factory) -> None:
     assert sorted(given) == list(range(1, 201)) == numbers(store)
 
 
+@pytest.mark.slow
 def test_numbers_have_no_gaps_under_several_processes(store_factory: Factory) -> None:
     names = ["a", "b", "c", "d"]
     store = store_factory()

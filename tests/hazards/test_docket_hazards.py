@@ -64,6 +64,7 @@ def test_h35_control_the_one_that_is_asked_takes_it_with_its_own_risk(shop: Shop
     assert (found["subject"], found["option"], found["risk"]) == ("w1/q2", "2", "high")
 
 
+@pytest.mark.slow
 def test_h35_a_version_that_was_replaced_is_neither_merged_nor_thrown_away(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -81,6 +82,7 @@ def test_h35_a_version_that_was_replaced_is_neither_merged_nor_thrown_away(shop:
     assert landing["head"] == shop.stage.call("card", subject="w1/2")["change"]["head"]
 
 
+@pytest.mark.slow
 def test_h35_the_same_version_with_another_commit_is_not_what_was_judged(shop: Shop) -> None:
     from tests.support import ledger
 
@@ -121,6 +123,7 @@ def test_h37_a_failed_send_records_no_decision(shop: Shop, case: str, monkeypatc
     assert [each["verb"] for each in shop.stage.call("decisions")["decisions"]] == [action]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["after_lock", "before_commit"])
 def test_h37_a_crash_before_the_commit_leaves_neither_decision_nor_landing(shop: Shop, point: str) -> None:
     shop.done(shop.worker())
@@ -134,6 +137,7 @@ def test_h37_a_crash_before_the_commit_leaves_neither_decision_nor_landing(shop:
     assert len(shop.stage.call("land.list")["landings"]) == len(shop.stage.call("decisions")["decisions"]) == 1
 
 
+@pytest.mark.slow
 def test_h37_what_is_refused_on_its_way_is_not_logged(shop: Shop) -> None:
     """The review would be given and the landing is refused: nothing of both happened."""
     shop.stage.call("task.add", title="Reviewed", review=True)

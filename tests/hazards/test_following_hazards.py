@@ -165,6 +165,7 @@ def test_h32_a_file_that_has_the_inode_of_one_that_is_gone_is_read_from_its_begi
     blind.close()
 
 
+@pytest.mark.slow
 def test_h32_a_writer_that_was_stopped_does_not_stop_the_others_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -205,6 +205,7 @@ def test_h25_a_block_is_renewed_while_it_runs(home: str, team: Team) -> None:
         me.call("reserve", paths=["src/x.py"])
 
 
+@pytest.mark.slow
 def test_h25_a_block_learns_that_it_was_robbed(home: str, team: Team) -> None:
     with child(guards.hold_in_a_block, guards.HASTY, home=home, name="holder", paths=["src/"], ttl_ms=60_000) as holder:
         holder.hear()
@@ -216,6 +217,7 @@ def test_h25_a_block_learns_that_it_was_robbed(home: str, team: Team) -> None:
 # --- the line ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_line_is_rung_in_order(home: str, team: Team) -> None:
     """Each sleeps until it is rung: there is no look beneath the bell."""
     me = team.join("holder")
@@ -239,6 +241,7 @@ def test_the_line_is_rung_in_order(home: str, team: Team) -> None:
     assert [message.subject for message in me.inbox()] == ["one waits for src/", "two waits for src/"]
 
 
+@pytest.mark.slow
 def test_a_killed_waiter_is_passed_over(home: str, team: Team) -> None:
     me = team.join("holder")
     mine = me.reserve("src/")
@@ -272,6 +275,7 @@ def test_a_stopped_waiter_loses_its_place(home: str, team: Team, monkeypatch: py
             two.say()
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_over_leaves_the_line(team: Team) -> None:
     team.join("holder").call("reserve", paths=["src/"], reason="mine")
     me = team.join("waiter")

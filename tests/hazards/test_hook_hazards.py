@@ -113,6 +113,7 @@ SWAPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "denied", "then", "denied_then"), SWAPS)
 def test_h24_a_symlink_that_was_swapped_is_followed_as_it_is_now(
     shop: Workshop, first: str, denied: bool, then: str, denied_then: bool
@@ -194,6 +195,7 @@ def test_h26_the_shell_is_no_way_around_the_guard(shop: Workshop) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_h26_an_editor_a_patch_and_a_shell_are_asked_the_same(shop: Workshop) -> None:
     shop.hold("src/io/x.py")
     patch = "*** Begin Patch\n*** Delete File: src/io/x.py\n*** End Patch\n"
@@ -241,6 +243,7 @@ def test_h15_mail_can_neither_end_its_quotation_nor_speak_as_us(shop: Workshop) 
     assert "\x1b" not in text
 
 
+@pytest.mark.slow
 def test_h15_no_hook_prints_a_token(shop: Workshop) -> None:
     token = json.loads(shop.ok("token", "new", "--agent", "asker", "--json"))["token"]
     shop.environ["ROOK_TOKEN"] = token

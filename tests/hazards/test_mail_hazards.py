@@ -56,6 +56,7 @@ def test_h1_an_accepted_message_is_never_lost(home: str) -> None:
     assert ledger.faults(f"{home}/rookery.db", sent=ids, acked=ids) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", few(["inbox", "read", "processing", "raise"], "read", "raise"))
 def test_h2_a_message_is_not_taken_by_looking_at_it(home: str, step: str) -> None:
     """A reader that dies, or whose callback throws, with the mail in its hands: it stays open, and the receipts say so.
@@ -115,6 +116,7 @@ def test_h4_no_timer_is_reset_by_new_arrivals() -> None:
     assert len(listener.waits) == 1
 
 
+@pytest.mark.slow
 def test_h4_the_first_message_is_had_while_the_stream_goes_on(home: str) -> None:
     """Bounded in messages, not in seconds: a trailing debounce would wait for the end of the stream."""
     most = 5_000

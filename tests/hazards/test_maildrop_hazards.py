@@ -72,6 +72,7 @@ class Debounced(Box):
             self._seen = {name: seen._replace(since=now) for name, seen in self._seen.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "starves"), [(Box, False), (Debounced, True)])
 def test_h4_latency_does_not_depend_on_what_else_arrives(tmp_path: Path, kind: type[Box], starves: bool) -> None:
     """Arrivals in each half of the time that a file needs to settle; the debounce is the negative control."""

@@ -38,6 +38,7 @@ def raced(racers: tuple[Child, ...], words: str) -> tuple[list[dict[str, Any]], 
     return joined, [racer.hear() for racer in racers]
 
 
+@pytest.mark.slow
 def test_h17_of_two_that_race_for_a_name_one_gets_it(home: str) -> None:
     with children(*(Child(crew.race, OWN, home=home) for _ in range(2))) as racers:
         for racer in racers:
@@ -51,6 +52,7 @@ def test_h17_of_two_that_race_for_a_name_one_gets_it(home: str) -> None:
     assert ledger.ask(f"{home}/rookery.db", "SELECT count(*) FROM sessions WHERE ended_at IS NULL") == [(12,)]
 
 
+@pytest.mark.slow
 def test_h17_of_two_that_take_over_the_loser_is_fenced(home: str) -> None:
     with children(*(Child(crew.race, OWN, home=home) for _ in range(2))) as racers:
         for racer in racers:
@@ -106,6 +108,7 @@ def test_h18_the_same_process_is_alive(home: str) -> None:
         assert (liveness(team, "me"), liveness(team, "init")) == ("live", "live")
 
 
+@pytest.mark.slow
 def test_h18_another_users_process_is_alive(home: str) -> None:
     """It can not be signalled from here by everyone, and lives all the same."""
     uid = NOBODY if os.geteuid() == 0 else None
@@ -120,6 +123,7 @@ def test_h18_another_users_process_is_alive(home: str) -> None:
     assert os.geteuid() == 0 or process.state(*identity(1)) == "running"  # root's, whoever we are
 
 
+@pytest.mark.slow
 def test_h18_a_zombie_is_dead(home: str) -> None:
     with crew.house(home) as team, child(crew.leave_a_zombie, OWN) as parent:
         pid = parent.hear()
@@ -130,6 +134,7 @@ def test_h18_a_zombie_is_dead(home: str) -> None:
         assert liveness(team, "worker") == "dead"
 
 
+@pytest.mark.slow
 def test_h18_a_stopped_process_is_not_live_until_it_goes_on(home: str) -> None:
     with crew.house(home) as team, child(crew.sleep_as, OWN, uid=None) as other:
         assert other.hear() == "ready"
@@ -191,6 +196,7 @@ DAMAGE: dict[str, Callable[[str], None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", few(sorted(DAMAGE), "garbage", "deliveries"))
 def test_h19_a_damaged_ledger_is_named_and_left_alone(home: str, damage: str) -> None:
     path = f"{home}/rookery.db"

@@ -67,6 +67,7 @@ def test_h33_a_result_that_says_nothing_is_turned_back_with_what_it_lacks(
     assert repository.commit_of(str(shop.tree(id))) == head, "and nothing was committed for it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

@@ -115,6 +115,7 @@ def code(call: Callable[[], Any]) -> str:
     return caught.value.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", few(hands.WRITES, *list(hands.WRITES)[:2]))
 def test_h22_only_the_holder_of_the_live_lease_writes(home: str, team: Team, verb: str) -> None:
     """The holder is another process, which holds nothing but its lease."""
@@ -277,6 +278,7 @@ def test_h28_a_block_is_renewed_while_it_runs(home: str, team: Team) -> None:
     assert (card["status"], card["epoch"], card["author"]) == ("completed", epoch, "worker")
 
 
+@pytest.mark.slow
 def test_h28_a_block_that_is_left_gives_the_task_back(home: str, team: Team) -> None:
     id = team.add_task("Work")["id"]
     with child(hands.work_in_a_block, hands.HASTY, home=home, name="worker", id=id, ttl_ms=60_000) as worker:

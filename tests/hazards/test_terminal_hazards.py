@@ -168,6 +168,7 @@ def test_h11_nobody_types_while_a_person_reads_back(mimic: Mimicked) -> None:
 # -- H12 -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @only_tmux
 def test_h12_a_pane_that_is_gone_is_nobody_elses(mimic: Mimicked, tmp_path: Path) -> None:
     other = Mimicked(mimic.server, tmp_path, "mimicry")
@@ -207,6 +208,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_h12_nothing_is_typed_into_what_took_the_programs_place(terminals: Server | HeldServer, tmp_path: Path) -> None:
     """The program ends, and the shell it was started from shows a prompt like its own."""
     shell = ["sh", "-c", r'"$@"; printf "────────\n❯ "; exec cat', "sh"]

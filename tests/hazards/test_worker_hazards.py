@@ -46,6 +46,7 @@ def captured_beside_another(tmp_path: Path, shared: bool) -> list[str]:
     return sorted(each["path"] for each in found.files)
 
 
+@pytest.mark.slow
 def test_h38_a_change_set_is_its_own_workers_though_others_work_and_it_merged_the_branch(tmp_path: Path) -> None:
     assert captured_beside_another(tmp_path, shared=False) == ["ada.txt", "more.txt"]
 
@@ -54,6 +55,7 @@ def test_control_in_a_shared_tree_it_includes_what_others_committed(tmp_path: Pa
     assert captured_beside_another(tmp_path, shared=True) == ["ada.txt", "bob.txt", "person.txt"]
 
 
+@pytest.mark.slow
 def test_h38_a_second_attempt_that_goes_on_from_the_first_has_both_and_nothing_else(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "repo")
     first, second = tmp_path / "first", tmp_path / "second"
@@ -147,6 +149,7 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["scout", "reviewer", "planner"])
 def test_h34_a_kind_that_only_reads_can_not_write(shop: Shop, kind: str) -> None:
     shop.becomes(kind)
@@ -180,6 +183,7 @@ def test_h34_asked_of_the_program_itself(shop: Shop) -> None:
     assert shop.denial(command, said, real=True) == ""
 
 
+@pytest.mark.slow
 def test_h34_a_plan_gate_opens_when_the_plan_is_agreed_to(shop: Shop) -> None:
     shop.verb("kind.add", written="---\nname: careful\nplan_gate: true\n---\nPlan first.\n")
     id = shop.becomes("careful")

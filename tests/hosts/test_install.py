@@ -128,6 +128,7 @@ def test_a_step_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
         os.close(held)
 
 
+@pytest.mark.slow
 def test_all_steps_together_have_a_deadline(tmp_path: Path) -> None:
     with pytest.raises(Failed, match="was ended"):
         Steps(0.2).run(shell(tmp_path, "sleep 1000", 900))
@@ -136,6 +137,7 @@ def test_all_steps_together_have_a_deadline(tmp_path: Path) -> None:
         Steps(30).run(shell(tmp_path, "echo oh; exit 3", 900))
 
 
+@pytest.mark.slow
 def test_a_long_step_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

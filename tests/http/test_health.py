@@ -127,6 +127,7 @@ def test_a_store_that_is_broken_is_unhealthy_and_not_an_error(tmp_path: Path, da
     assert store.read_bytes() == before, "nothing is overwritten"
 
 
+@pytest.mark.slow
 def test_a_daemon_elsewhere_that_is_not_there(tmp_path: Path) -> None:
     told = Told(tmp_path, ROOK_URL="http://127.0.0.1:9", ROOK_TOKEN="x")
     assert told.verdict == (3, "unhealthy")

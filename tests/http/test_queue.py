@@ -171,6 +171,7 @@ def test_a_read_is_a_heartbeat_when_one_is_due(stage: Stage, queue: QueuedClient
     assert queue.writer.calls == 1
 
 
+@pytest.mark.slow
 def test_a_request_whose_quick_read_is_cut_off_is_answered_from_the_pool(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -49,6 +49,7 @@ def test_a_place_in_line_over_http(door: Door) -> None:
     assert door.post("/v1/call/hold.take", agentId="bob", id=asked["id"]).body["state"] == "held"
 
 
+@pytest.mark.slow
 def test_blocks_through_a_daemon(daemon: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROOK_URL", daemon.door.url)
     monkeypatch.setenv("ROOK_TOKEN", TOKEN)

@@ -366,6 +366,7 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted
     made.daemon.close()
 
 
+@pytest.mark.slow
 def test_h30_tokens_are_compared_in_constant_time(counted: Counted):
     for given in ("own", "owm", "x" * 5000, "", counted.token):
         counted.get("/openapi.json", f"Bearer {given}")

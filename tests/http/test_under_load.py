@@ -32,6 +32,7 @@ def together(count: int, act: Callable[[int], None]) -> None:
     assert not failures, failures
 
 
+@pytest.mark.slow
 def test_every_task_is_claimed_exactly_once(door: Door):
     ids = [door.task(f"t{n}") for n in range(40)]
     claimed: list[str] = []

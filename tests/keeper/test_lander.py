@@ -169,6 +169,7 @@ def test_three_changes_land_in_order_by_every_strategy(yards: Callable[..., Yard
     assert sorted(authors) == [f"{name} <{name}@rookery.invalid>" for name in ("ada", "bob", "cy")]
 
 
+@pytest.mark.slow
 def test_a_branch_that_nobody_has_checked_out_moves_too(yards: Callable[..., Yard]) -> None:
     yard = yards()
     change = yard.change("ada", a__txt="x\n")
@@ -179,6 +180,7 @@ def test_a_branch_that_nobody_has_checked_out_moves_too(yards: Callable[..., Yar
     assert not (yard.root / "a.txt").exists(), "a copy that does not follow the branch is left alone"
 
 
+@pytest.mark.slow
 def test_work_that_is_on_the_branch_already_has_landed_and_moves_nothing(yards: Callable[..., Yard]) -> None:
     yard = yards()
     change = yard.change("ada", a__txt="x\n")
@@ -192,6 +194,7 @@ def test_work_that_is_on_the_branch_already_has_landed_and_moves_nothing(yards: 
     assert yard.stage.refused("land.undo", id="land-0001").code == "NOT_LANDED"
 
 
+@pytest.mark.slow
 def test_its_ref_is_let_go_once_it_is_on_the_branch(yards: Callable[..., Yard]) -> None:
     yard = yards()
     yard.change("ada", a__txt="x\n")
@@ -241,6 +244,7 @@ def test_the_second_attempt_lands(yards: Callable[..., Yard]) -> None:
     assert yard.stage.call("task.show", id=task)["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_a_red_check_leaves_the_branch_and_is_told_with_its_log(yards: Callable[..., Yard]) -> None:
     yard = yards(
         land__check=check("import os; print('red: \\x1b[31m' + os.environ['ROOK_BRANCH']); raise SystemExit(3)")
@@ -321,6 +325,7 @@ def test_a_check_that_takes_too_long_is_ended_with_all_it_started(yards: Callabl
         until(lambda pid=pid: process.identify(pid) is None, f"{pid} to end")
 
 
+@pytest.mark.slow
 def test_a_check_that_can_not_be_run_says_so(yards: Callable[..., Yard]) -> None:
     yard = yards(land__check=["/nowhere/check"])
     yard.change("ada", a__txt="x\n")
@@ -329,6 +334,7 @@ def test_a_check_that_can_not_be_run_says_so(yards: Callable[..., Yard]) -> None
     assert "can not be run" in yard.stage.call("artifacts.show", id=landing["log"])["content"]
 
 
+@pytest.mark.slow
 def test_after_the_last_attempt_its_owner_is_asked(yards: Callable[..., Yard]) -> None:
     yard = yards(land__check=check("raise SystemExit(1)"), tasks__attempts=1)
     task = yard.stage.call("task.add", title="T")["id"]
@@ -380,6 +386,7 @@ def test_in_a_batch_a_conflict_with_another_is_judged_when_that_has_landed(yards
 # --- the person's own copy --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_a_person_has_not_committed_is_never_written_over(yards: Callable[..., Yard]) -> None:
     yard = yards()
     change = yard.change("ada", base__txt="ONE\ntwo\nthree\n")
@@ -398,6 +405,7 @@ def test_what_a_person_has_not_committed_is_never_written_over(yards: Callable[.
     assert len(waiting) == 1, "told once, however often it is tried"
 
 
+@pytest.mark.slow
 def test_local_changes_elsewhere_are_in_nobodys_way(yards: Callable[..., Yard]) -> None:
     yard = yards()
     (yard.root / "base.txt").write_text("the person is at it\n")
@@ -692,6 +700,7 @@ def test_a_tree_that_is_broken_is_made_again(yards: Callable[..., Yard]) -> None
     assert landings(yard.stage)[change] == "landed"
 
 
+@pytest.mark.slow
 def test_what_the_machine_can_not_do_is_tried_again_later_and_told_once(yards: Callable[..., Yard]) -> None:
     yard = yards()
     change = yard.change("ada", a__txt="x\n")

@@ -75,6 +75,7 @@ def newest(stage: Stage) -> int:
     return stage.call("events")["newest"]
 
 
+@pytest.mark.slow
 def test_each_hears_what_happens_from_then_on_in_order_and_once(stage: Stage) -> None:
     one: Heard = []
     two: Heard = []
@@ -118,6 +119,7 @@ def test_one_that_fails_is_dropped_and_the_others_go_on(
     assert "\x1b" not in told
 
 
+@pytest.mark.slow
 def test_one_that_never_comes_back_slows_nobody_and_is_dropped(stage: Stage) -> None:
     heard: Heard = []
     hung = threading.Event()

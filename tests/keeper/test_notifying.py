@@ -99,6 +99,7 @@ def look(*notifiers: Notifier) -> int:
 # --- when -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_burst_of_fifty_is_one_notification(stage: Stage) -> None:
     hand = Told()
     needs(stage, 50)

@@ -217,6 +217,7 @@ def test_a_store_that_does_not_answer_leaves_it_where_it_is(drop: Drop) -> None:
 # --- whole files only -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_file_that_someone_writes_is_not_read(drop: Drop) -> None:
     """However long the writer pauses, and though what is there already looks whole."""
     first, second = letter("bob", "ada", "First half"), "and the second\n"
@@ -253,6 +254,7 @@ def test_without_the_kernels_word_a_file_has_to_rest_longer(drop: Drop, monkeypa
     assert drop.look(after_s=boxes.UNSURE_S) == {"a.md": "sent"}
 
 
+@pytest.mark.slow
 def test_negative_control_without_the_kernels_word_half_a_file_is_read(
     drop: Drop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

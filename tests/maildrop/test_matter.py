@@ -19,6 +19,7 @@ TEXT = st.text(LETTERS)
 WORDS = st.sampled_from(["no", "0123", "1e5", "~", "true", "2024-11-02", "0x1f", "null", "- a", "a: b", "#", "'", "|"])
 
 
+@pytest.mark.slow
 @given(fields=st.dictionaries(TEXT.filter(bool), TEXT | WORDS | st.lists(TEXT | WORDS), max_size=6))
 def test_what_is_written_as_yaml_is_read_as_text(fields: dict[str, Any]) -> None:
     """Round trip through the emitter of the same library; `no`, 0123 and dates stay the words they are."""

@@ -39,6 +39,7 @@ def drop(tmp_path: Path) -> Generator[Drop]:
     stage.close()
 
 
+@pytest.mark.slow
 def test_a_worker_reports_by_files_alone(drop: Drop) -> None:
     shop = drop.shop
     id = shop.worker()
@@ -57,6 +58,7 @@ def test_a_worker_reports_by_files_alone(drop: Drop) -> None:
     assert shop.stage.call("task.show", id="task-0001")["result"]["evidence"]["tests"] == ["pytest -q: 3 passed"]
 
 
+@pytest.mark.slow
 def test_a_report_may_stand_below(drop: Drop) -> None:
     shop = drop.shop
     id = shop.worker()

@@ -75,6 +75,7 @@ def test_a_folder_that_is_made_later_is_found_by_the_poll(tmp_path: Path) -> Non
         until(lambda: ("a.md", "sent") in found, "a folder that was not there")
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_made_anew_is_watched_anew(tmp_path: Path) -> None:
     folder = tmp_path / "msgs"
     folder.mkdir()
@@ -86,6 +87,7 @@ def test_a_folder_that_is_made_anew_is_watched_anew(tmp_path: Path) -> None:
         until(lambda: ("b.md", "sent") in found, "the second folder")
 
 
+@pytest.mark.slow
 def test_a_file_whose_time_comes_is_put_aside_without_a_ring(tmp_path: Path) -> None:
     put(tmp_path, "torn.md", "---\nto: bob\n")
     with followed(tmp_path, patience_s=0.2) as found:

@@ -89,6 +89,7 @@ def check(order: list[Op], history: list[Op]) -> None:
         state = following
 
 
+@pytest.mark.slow
 @given(data=st.data(), count=st.integers(1, 12))
 def test_what_a_task_did_is_explained(data: st.DataObject, count: int) -> None:
     """Answers of a task that is in order, to calls that reach around the moment they took effect."""

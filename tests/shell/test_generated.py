@@ -164,6 +164,7 @@ def test_h26_what_a_second_parser_sees_written_is_not_missed(command: str) -> No
     assert not theirs.opaque or set(command) & set("!\\"), command  # `!(x)` and `$(pwd\\\n)` are read further by us
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 @settings(max_examples=200)
 @example("{\U0010ffff")  # the process died of it

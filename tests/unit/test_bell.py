@@ -144,6 +144,7 @@ def test_nobody_listens(bell: DatagramBell) -> None:
     assert not os.path.exists(bell.folder), "ringing makes no folders"
 
 
+@pytest.mark.slow
 def test_a_full_queue_is_ignored(bell: DatagramBell) -> None:
     """The listener sleeps; whoever rings neither waits nor fails, however often."""
     with bell.listen("t", "ada") as ada:

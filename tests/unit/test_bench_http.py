@@ -75,6 +75,7 @@ def look(homes: dict[str, str]) -> list[str]:
     return differences(homes["ours"], homes["floor"], http.NEWEST, http.VOLATILE)
 
 
+@pytest.mark.slow
 def test_a_home_holds_what_is_asked_for(homes: dict[str, str]):
     connection = open_connection(scene.database(homes["ours"]), Patience(), 10.0)
     try:
@@ -97,6 +98,7 @@ def test_equal_rows_show_no_difference_and_one_that_was_left_out_does(homes: dic
     assert any("counts" in each for each in look(homes))
 
 
+@pytest.mark.slow
 def test_trimming_takes_away_what_a_round_made(tmp_path: Path):
     home = str(tmp_path / "home")
     http_home.load(home, TASKS)

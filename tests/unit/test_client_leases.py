@@ -178,6 +178,7 @@ def test_a_renewal_may_be_for_longer(team: Team, me: Agent, id: str) -> None:
         lease.release()
 
 
+@pytest.mark.slow
 def test_all_leases_of_a_process_are_renewed(team: Team, me: Agent) -> None:
     """Short and long ones, by one thread."""
     held = [me.claim(team.add_task(f"T{n}")["id"], ttl_ms=ttl) for n, ttl in enumerate((200, 400, 60_000))]

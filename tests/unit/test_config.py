@@ -375,6 +375,7 @@ def test_limits_are_kept(setting: Setting, number: float) -> None:
         assert math.isfinite(value)
 
 
+@pytest.mark.slow
 @given(st.text(), st.sampled_from(["mesh", "groups", "nothing"]))
 def test_any_key_is_known_or_named(key: str, section: str) -> None:
     outcome = attempt(lambda: load(flags={f"{section}.{key}": 5}))

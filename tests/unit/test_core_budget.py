@@ -46,6 +46,7 @@ def test_the_worse_of_tokens_and_money_counts() -> None:
     assert budget.stage(team(10**15, None), RULES) is Stage.OK
 
 
+@pytest.mark.slow
 @given(accounts, rules)
 def test_no_limit_is_never_near(account: Account, decided: Rules) -> None:
     assert budget.stage(account._replace(limit=Limit()), decided) is Stage.OK
@@ -60,6 +61,7 @@ def test_more_use_is_never_a_better_stage(account: Account, decided: Rules, more
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.sampled_from([act for act in Act if act not in budget.BOUND]), st.lists(accounts), rules)
 def test_a_report_is_always_let_through(act: Act, found: list[Account], decided: Rules) -> None:
     assert budget.refusal(act, found, decided, "ada") is None

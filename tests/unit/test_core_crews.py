@@ -1,5 +1,6 @@
 """One step of a crew, as a law: nothing twice, nothing forgotten, and an end."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,6 +111,7 @@ facts = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(facts)
 def test_whatever_stands_no_task_gets_two_and_the_limit_holds(facts: Facts) -> None:
     actions = step(facts)

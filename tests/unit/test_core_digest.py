@@ -196,6 +196,7 @@ mails = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     agent=hostile,
     messages=st.lists(mails, max_size=8),

@@ -230,6 +230,7 @@ def boxes(tree: ElementTree.Element) -> list[ElementTree.Element]:
     return list(tree.iter(f"{SVG}svg"))[1:]
 
 
+@pytest.mark.slow
 @given(plans())
 def test_svg_has_a_box_for_every_task_within_its_bounds(deps: Deps) -> None:
     critical = graph.critical_path(deps, lambda _: 1, lambda _: True)

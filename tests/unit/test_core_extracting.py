@@ -146,6 +146,7 @@ def test_whatever_is_told_what_is_made_of_it_can_be_stored(events: list[Event], 
         assert fitted.ref.isprintable()
 
 
+@pytest.mark.slow
 @given(events=st.lists(EVENTS, max_size=12), at=st.integers(0, 12))
 def test_it_does_not_matter_in_which_pieces_it_is_told(events: list[Event], at: int) -> None:
     whole, pieces = Extractor("claude", "s"), Extractor("claude", "s")

@@ -17,6 +17,7 @@ KEYS = st.sampled_from(["lens", "clear_before", "rounds", "status", "by"])
 ROUNDS = st.fixed_dictionaries({"round": JSON, "of": JSON})
 
 
+@pytest.mark.slow
 @given(context=st.dictionaries(KEYS, JSON | ROUNDS))
 def test_any_context_is_read(context: dict[str, Any]) -> None:
     names = extras.lenses(context)

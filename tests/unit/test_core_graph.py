@@ -120,6 +120,7 @@ def test_levels_count_the_longest_way_from_the_start(deps: Deps) -> None:
 # --- ranks and the critical path --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(orderable(), weights)
 def test_a_rank_is_the_heaviest_chain_that_starts_there(deps: Deps, weight: dict[str, int]) -> None:
     found = graph.ranks(deps, weight.__getitem__)
@@ -127,6 +128,7 @@ def test_a_rank_is_the_heaviest_chain_that_starts_there(deps: Deps, weight: dict
         assert found[task] == max(sum(map(weight.__getitem__, chain)) for chain in chains(deps, task))
 
 
+@pytest.mark.slow
 @given(orderable(), weights, st.sets(st.sampled_from(NAMES)))
 def test_the_critical_path_is_the_heaviest_open_chain(deps: Deps, weight: dict[str, int], done: set[str]) -> None:
     path = graph.critical_path(deps, weight.__getitem__, lambda task: task not in done)

@@ -124,6 +124,7 @@ KINDS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(KINDS)
 def test_a_kind_goes_through_yaml_and_through_json(kind: Kind) -> None:
     data = kinds.as_data(kind)

@@ -65,11 +65,13 @@ def check_every_pair(texts: list[str], world: list[str]) -> None:
             assert overlap(a, b) == bool(mask_a & mask_b), (text, other)
 
 
+@pytest.mark.slow
 def test_every_pair_of_short_names() -> None:
     globs = [glob for glob in map("".join, rows("ab.*?", 3)) if real(glob) and "**" not in glob]
     check_every_pair(globs, [name for name in map("".join, rows("ab.", 4)) if real(name)])
 
 
+@pytest.mark.slow
 def test_every_pair_of_short_paths() -> None:
     texts = ["/".join(row) for row in rows(["a", "b", "*", "**"], 3)]
     texts += [f"{text}/" for text in texts if text.endswith("*")] + ["."]

@@ -182,6 +182,7 @@ def test_a_policy_that_fails_has_no_opinion_and_changes_nothing(
 # --- not in the way ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ordinary_commands_and_hooks_look_for_none(tmp_path: Path) -> None:
     """importlib.metadata reads a file of every distribution: a hook does not wait for that."""
     program = (
@@ -237,6 +238,7 @@ def promoted(shop: Shop) -> int:
     return len(shop.stage.call("land.list")["landings"])
 
 
+@pytest.mark.slow
 def test_a_rule_decides_what_its_policy_agrees_to(shop: Shop) -> None:
     made = shop.stage.call("rule.add", name="small", policies=["yes"])
     assert made["told"] == "policy yes; checks green; risk low or less"
@@ -251,6 +253,7 @@ def test_a_policy_that_says_something_else_or_nothing_leaves_it_to_a_person(shop
     assert len(shop.stage.call("docket")["items"]) == 2
 
 
+@pytest.mark.slow
 def test_one_that_is_not_installed_is_refused_and_one_that_is_gone_agrees_to_nothing(shop: Shop) -> None:
     refusal = shop.stage.refused("rule.add", name="small", policies=["nobodys"])
     assert (refusal.code, refusal.hint) == ("UNKNOWN_POLICY", "There are: hangs, other, yes.")

@@ -53,6 +53,7 @@ def test_a_member_is_added_and_every_other_byte_stays(
     assert all(any(mine == other for other in kept) for mine in text), "something of the old text is gone or moved"
 
 
+@pytest.mark.slow
 @given(st.lists(values, max_size=4), styles)
 def test_an_item_is_added(items: list[Any], style: dict[str, Any]) -> None:
     text = json.dumps({"list": items}, **style)

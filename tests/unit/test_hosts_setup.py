@@ -64,6 +64,7 @@ def test_h15_a_path_reaches_a_shell_as_one_word(host: str, folder: str) -> None:
             assert split(line.removeprefix('test -n "$COPILOT_CLI" || '))[:3] == [rook, "hook", host]
 
 
+@pytest.mark.slow
 @given(folder=names)
 def test_h15_a_path_is_a_string_in_every_other_file(folder: str) -> None:
     for rook in (NASTY, f"/opt/{folder}/rook"):

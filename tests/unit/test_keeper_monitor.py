@@ -190,6 +190,7 @@ def first(panes: Server, pane: str) -> int:
     return int(panes.ask("display-message", "-p", "-t", pane, "#{pane_pid}"))
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_a_pane_that_is_closed_under_a_process_is_found(
     stage: Stage, watch: Watch, program: Program, panes: Server, tmp_path: Path
@@ -231,6 +232,7 @@ def test_a_server_that_does_not_answer_is_no_finding(stage: Stage, program: Prog
     assert watch.look() == []
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_a_server_is_asked_once_for_all_its_panes(
     stage: Stage, program: Program, panes: Server, tmp_path: Path
@@ -289,6 +291,7 @@ def died_in(stage: Stage, panes: Server, pane: str, folder: Path) -> tuple[int, 
     return who
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_a_program_started_anew_in_its_pane_goes_on_as_that_agent(
     stage: Stage, watch: Watch, panes: Server, tmp_path: Path
@@ -305,6 +308,7 @@ def test_a_program_started_anew_in_its_pane_goes_on_as_that_agent(
     assert stage.call("pending", stage.caller(lineage=(new,)))["agent"] == "ada"
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 @pytest.mark.parametrize("what", ["another program", "another folder", "in the background", "it joined"])
 def test_anything_else_in_its_pane_is_not_it(

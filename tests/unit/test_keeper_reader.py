@@ -231,6 +231,7 @@ def test_what_a_busy_ledger_does_not_take_waits(stage: Stage) -> None:
     assert kinds(stage) == {"command": 3}
 
 
+@pytest.mark.slow
 def test_batches_are_bounded_in_number_and_in_size(stage: Stage) -> None:
     stage.join("ada")
     verbs = Verbs(stage)

@@ -204,6 +204,7 @@ HAPPENINGS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(HAPPENINGS, st.booleans(), st.integers(0, 4))
 def test_whatever_happens_nothing_is_pasted_where_it_must_not_be(
     events: list[tuple[float, str]], clear_first: bool, slow: int

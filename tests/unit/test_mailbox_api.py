@@ -458,6 +458,7 @@ print([message.subject for message in manager.check_mailbox("box")])
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_can_go_on_using_it(repo: Path) -> None:
     run = subprocess.run([sys.executable, "-c", FORKED, str(repo / "boxes")], capture_output=True, text=True)
     assert run.stdout == "['before', 'from the child', 'after']\n", run.stderr

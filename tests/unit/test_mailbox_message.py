@@ -78,6 +78,7 @@ messages = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(messages)
 def test_a_message_survives_the_way_through_a_file(message: Message) -> None:
     written = json.dumps(message.to_dict())

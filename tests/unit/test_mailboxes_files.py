@@ -464,6 +464,7 @@ anything = st.recursive(
 numbers = itertools.count()
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(KEYS), anything, max_size=4))
 def test_any_file_is_taken_in_or_refused(house: Opener, tmp_path: Path, changes: dict[str, Any]) -> None:

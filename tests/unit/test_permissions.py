@@ -42,6 +42,7 @@ def lived(home: Path | str, **args: Any) -> dict[str, str]:
 LESSER = [pytest.param(0o022, marks=pytest.mark.slow), pytest.param(0o177, marks=pytest.mark.slow)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o777, *LESSER])
 def test_everything_is_private_under_any_umask(ground: Path, umask: int) -> None:
     home = ground / "home"
@@ -63,6 +64,7 @@ def test_a_home_that_stood_open_is_closed(ground: Path) -> None:
     assert modes["rookery.db"] == "0600"
 
 
+@pytest.mark.slow
 def test_a_store_elsewhere_is_private_too(ground: Path) -> None:
     (ground / "elsewhere").mkdir()
     store = ground / "elsewhere" / "team.db"
@@ -71,6 +73,7 @@ def test_a_store_elsewhere_is_private_too(ground: Path) -> None:
     assert stat.S_IMODE(store.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_symlinked_home_is_refused(ground: Path) -> None:
     (ground / "real").mkdir(mode=0o700)
     (ground / "home").symlink_to(ground / "real")
@@ -124,6 +127,7 @@ def unprivileged(ground: Path) -> int | None:
     return tenants.NOBODY
 
 
+@pytest.mark.slow
 def test_a_home_where_nothing_may_be_written(ground: Path) -> None:
     uid = unprivileged(ground)
     home = ground / "closed" / "home"
@@ -175,6 +179,7 @@ def test_a_home_below_a_file(tmp_path: Path) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_home_with_a_strange_name(ground: Path) -> None:
     home = ground / "ho me\n'\"; -x é"
     assert "code" not in lived(home)

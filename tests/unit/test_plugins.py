@@ -243,6 +243,7 @@ def waiters(stage: Stage) -> list[dict[str, Any]]:
     return [each for each in stage.asked() if each["words"][2] == "idle"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", list(RESTS))
 def test_what_a_waiting_process_ends_with_begins_a_turn(tmp_path: Path, host: str) -> None:
     stage = Stage(tmp_path, host).rests(host, WOKEN + "; process.exit(0)")

@@ -231,6 +231,7 @@ def test_a_person_who_looks_away_sees_the_end_of_it(there: HeldServer) -> None:
         person.close()
 
 
+@pytest.mark.slow
 def test_without_a_terminal_or_without_a_holder_it_says_so(there: HeldServer, tmp_path: Path) -> None:
     pane = there.start(["cat"])
     with (tmp_path / "file").open("w+") as file, pytest.raises(BadInput, match="in a terminal"):

@@ -76,6 +76,7 @@ def test_nothing_new_is_no_change_and_no_ref(place: Place) -> None:
     assert git("for-each-ref", "refs/rookery", cwd=place.root) == ""
 
 
+@pytest.mark.slow
 def test_the_same_work_captured_again_is_the_same_commit(place: Place) -> None:
     (place.tree / "new.txt").write_text("a\n")
     assert place.capture().head == place.capture().head
@@ -114,6 +115,7 @@ def test_every_file_is_counted_under_its_own_name(place: Place, files: dict[str,
     assert found == files
 
 
+@pytest.mark.slow
 def test_its_patch_can_be_applied_and_a_long_one_is_not_kept(place: Place, tmp_path: Path) -> None:
     (place.tree / "pic").write_bytes(bytes(range(256)) * 40)
     found = place.capture()
@@ -124,6 +126,7 @@ def test_its_patch_can_be_applied_and_a_long_one_is_not_kept(place: Place, tmp_p
     assert place.capture(limit=100).patch is None
 
 
+@pytest.mark.slow
 def test_conflicts_and_half_a_rebase_are_turned_back(place: Place) -> None:
     (place.root / "base.txt").write_text("ONE\ntwo\n")
     place.commit("theirs")
@@ -177,6 +180,7 @@ def test_one_with_something_uncommitted_or_a_commit_of_its_own_may_not(place: Pl
     assert "nowhere else" in why_not(place)
 
 
+@pytest.mark.slow
 def test_one_whose_commit_was_captured_may_and_the_commit_outlives_it(place: Place) -> None:
     (place.tree / "a").write_text("x")
     head = place.capture().head
@@ -187,6 +191,7 @@ def test_one_whose_commit_was_captured_may_and_the_commit_outlives_it(place: Pla
     assert git("show", f"{head}:a", cwd=place.root) == "x"
 
 
+@pytest.mark.slow
 def test_control_without_its_ref_the_commit_is_lost_and_the_tree_may_not_go(place: Place) -> None:
     (place.tree / "a").write_text("x")
     head = place.capture().head
@@ -217,6 +222,7 @@ def freed(place: Place, *landed: str) -> str:
     return set_free(str(place.tree), KEEP, "Ada", landed)
 
 
+@pytest.mark.slow
 def test_nothing_is_named_of_what_landed_or_is_on_a_branch(place: Place) -> None:
     assert freed(place) == ""
     (place.tree / "new.txt").write_text("x\n")
@@ -240,6 +246,7 @@ def test_what_is_nowhere_else_has_a_name_until_its_worker_is_forgotten(place: Pl
     assert refs(place) == []
 
 
+@pytest.mark.slow
 def test_a_report_that_a_kill_kept_from_being_made_is_what_is_left(place: Place) -> None:
     (place.tree / "new.txt").write_text("x\n")
     orphan = place.capture().head

@@ -396,6 +396,7 @@ def test_a_home_that_cannot_be_entered_is_an_error(tmp_path: Path, monkeypatch: 
         prepare_home(str(home))
 
 
+@pytest.mark.slow
 def test_many_processes_may_prepare_one_home(tmp_path: Path) -> None:
     program = (
         "import sys; from rookery.runtime.places import create_private, prepare_home\n"

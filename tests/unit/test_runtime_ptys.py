@@ -103,6 +103,7 @@ def test_a_program_runs_as_it_was_given_and_knows_its_terminal(there: HeldServer
         ptys.end(there.home, window.address)
 
 
+@pytest.mark.slow
 def test_only_what_lives_below_a_holder_is_in_its_terminal(there: HeldServer) -> None:
     """The variable is data: whoever inherited it, or made it up, is somewhere else."""
     pane = shell(there, "sleep 1000 & echo $!; wait")
@@ -173,6 +174,7 @@ def test_a_home_too_deep_for_a_socket_has_its_folder_elsewhere(tmp_path: Path) -
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_all_that_it_shows_is_kept_raw_where_that_is_asked_for(tmp_path: Path) -> None:
     log = tmp_path / "terminal.log"
     script = "printf '\\033[31mred\\033[0m\\n'; seq 1 5000"
@@ -186,6 +188,7 @@ def test_all_that_it_shows_is_kept_raw_where_that_is_asked_for(tmp_path: Path) -
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_disk_that_takes_no_more_ends_what_is_kept_and_not_the_program(tmp_path: Path) -> None:
     done = tmp_path / "done"
     script = f"seq 1 5000; touch {done}"
@@ -196,6 +199,7 @@ def test_a_disk_that_takes_no_more_ends_what_is_kept_and_not_the_program(tmp_pat
     until(done.exists, lambda: "it did not end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argv", "cwd", "why"),
     [
@@ -258,6 +262,7 @@ def hold_it_itself() -> None:
     hear()
 
 
+@pytest.mark.slow
 def test_an_ended_program_is_told_of_once_and_then_nothing_is_left(there: HeldServer) -> None:
     pane = shell(there, 'read line; echo "last words"; exit 7')
     holder, address = there.holder(pane), there.address(pane)
@@ -284,12 +289,14 @@ def test_who_waits_for_the_end_is_told_when_it_comes(there: HeldServer) -> None:
     until(lambda: is_gone(there.holder(pane)))
 
 
+@pytest.mark.slow
 def test_an_exit_code_that_nobody_asks_for_is_kept_for_a_time(there: HeldServer) -> None:
     window = ptys.start(there.home, ["true"], cwd="/", environ={"PATH": os.environ["PATH"]}, keep_s=0.1)
     until(lambda: not os.path.exists(window.address["socket"]))
     assert ptys.ended(window.address) is None
 
 
+@pytest.mark.slow
 def test_a_killed_holder_is_gone_with_its_program_and_its_socket_is_swept(there: HeldServer) -> None:
     pane = shell(there, "exec sleep 1000")
     address, holder = there.address(pane), there.holder(pane)
@@ -337,6 +344,7 @@ def test_signals_of_a_terminal_do_not_end_a_holder_nor_are_they_inherited(there:
     assert ended.code == 128 + number
 
 
+@pytest.mark.slow
 def test_a_holder_that_is_told_to_end_ends_its_program_first(there: HeldServer) -> None:
     pane = shell(there, "trap 'echo bye; exit 3' TERM; echo here; while :; do sleep 0.05; done")
     there.shows(pane, "here")
@@ -361,6 +369,7 @@ def test_a_program_is_asked_to_end_and_killed_if_it_does_not(there: HeldServer) 
     assert ptys.end(there.home, there.address(deaf), 0.2).code == 137
 
 
+@pytest.mark.slow
 def test_what_a_program_started_in_its_group_ends_with_it(there: HeldServer) -> None:
     pane = shell(there, "(trap '' TERM HUP; exec sleep 1000) & trap 'exit 0' TERM; echo $!; wait; wait")
     until(lambda: there.screen(pane).split())
@@ -392,6 +401,7 @@ def test_h14_only_our_own_terminals_are_ended(there: HeldServer, tmp_path: Path)
 # -- typing ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_paste_has_brackets_only_where_the_program_asked_for_them(there: HeldServer, tmp_path: Path) -> None:
     plainly = Recorder(there, tmp_path)
     hostile = "one\x1b[201~\rtwo\x03\x9b201~\n"
@@ -402,6 +412,7 @@ def test_a_paste_has_brackets_only_where_the_program_asked_for_them(there: HeldS
     assert plainly.do("left") == ""
 
 
+@pytest.mark.slow
 def test_a_paste_is_one_and_can_not_end_itself(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path, b"\x1b[?2004hready")
     assert program.do("paste", "one\x1b[201~\rtwo \u202eback")
@@ -411,12 +422,14 @@ def test_a_paste_is_one_and_can_not_end_itself(there: HeldServer, tmp_path: Path
     program.hears(b"\x1b[200~one\ntwo back\x1b[201~\x1b[200~three\x1b[201~")
 
 
+@pytest.mark.slow
 def test_control_what_a_person_types_is_passed_on_byte_for_byte(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path)
     there._people[program.pane].sendall(bytes(range(256)) + b"\x1b[201~")
     program.hears(bytes(range(256)) + b"\x1b[201~")
 
 
+@pytest.mark.slow
 def test_keys_are_what_a_terminal_sends(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path)
     for key in KEYS:
@@ -424,6 +437,7 @@ def test_keys_are_what_a_terminal_sends(there: HeldServer, tmp_path: Path) -> No
     program.hears("".join(KEYS.values()).encode())
 
 
+@pytest.mark.slow
 def test_arrows_are_sent_as_the_program_asked(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path, b"\x1b[?1hready")
     assert program.do("press", "up")
@@ -431,6 +445,7 @@ def test_arrows_are_sent_as_the_program_asked(there: HeldServer, tmp_path: Path)
     program.hears(b"\x1bOA\x1bOB")
 
 
+@pytest.mark.slow
 def test_nothing_is_typed_once_the_cursor_has_moved(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path)
     seen = program.do("look")
@@ -441,6 +456,7 @@ def test_nothing_is_typed_once_the_cursor_has_moved(there: HeldServer, tmp_path:
     program.hears(b"a\r")
 
 
+@pytest.mark.slow
 def test_nothing_is_typed_behind_keys_that_the_program_has_not_shown(there: HeldServer, tmp_path: Path) -> None:
     """What tmux can not tell: the cursor stands where it was, and yet a person has typed since the look."""
     program = Recorder(there, tmp_path)
@@ -457,6 +473,7 @@ def test_nothing_is_typed_behind_keys_that_the_program_has_not_shown(there: Held
     program.hears(b"rmtext")
 
 
+@pytest.mark.slow
 def test_nothing_is_typed_behind_what_the_program_does_not_read(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path, b"ready", "deaf")
     seen = program.do("look")
@@ -511,6 +528,7 @@ def hold_lock(address: dict[str, str]) -> None:
     hear()
 
 
+@pytest.mark.slow
 def test_a_lock_of_a_process_that_can_not_be_looked_at_is_let_be(there: HeldServer, tmp_path: Path) -> None:
     program = Recorder(there, tmp_path)
     far = {"op": "lock", "mark": "far", "pid": 1, "started": "1@4026599999"}
@@ -532,6 +550,7 @@ NO_REQUESTS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_no_request_is_said_to_be_none(there: HeldServer) -> None:
     pane = shell(there, "echo here; exec cat")
     there.shows(pane, "here")
@@ -544,6 +563,7 @@ def test_what_is_no_request_is_said_to_be_none(there: HeldServer) -> None:
         assert there.ask(pane, op="look") == before, request[:40]
 
 
+@pytest.mark.slow
 def test_a_request_without_end_and_half_a_request_harm_nobody(there: HeldServer) -> None:
     pane = shell(there, "echo here; exec cat")
     there.shows(pane, "here")
@@ -558,6 +578,7 @@ def test_a_request_without_end_and_half_a_request_harm_nobody(there: HeldServer)
         line.close()
 
 
+@pytest.mark.slow
 def test_more_connections_than_there_is_room_for_are_closed_at_once(there: HeldServer) -> None:
     from rookery.runtime.holder.lines import LINES_LIMIT
 
@@ -572,6 +593,7 @@ def test_more_connections_than_there_is_room_for_are_closed_at_once(there: HeldS
         line.close()
 
 
+@pytest.mark.slow
 def test_questions_are_answered_once_and_nothing_that_was_said_comes_back(there: HeldServer, tmp_path: Path) -> None:
     asks = b"\x1b[c\x1b[6n\x05\x1bP$qm\x1b\\\x1b]11;?\x07\x1b[21t\x1b]0;rm -rf /\x07\x1b[21t\x1b]52;c;?\x07ready"
     program = Recorder(there, tmp_path, asks)
@@ -634,6 +656,7 @@ def test_a_person_who_does_not_read_holds_up_nobody_and_is_painted_anew(there: H
     assert len(seen) < 2_000_000, "what was missed is not sent later"
 
 
+@pytest.mark.slow
 def test_control_a_screen_without_bounds_would_fill_the_memory() -> None:
     """pyte alone, under two of the floods: all that comes is kept."""
     import pyte

@@ -57,6 +57,7 @@ def test_words_reach_a_program_as_they_are_and_its_code_is_kept(starter: Starter
     assert Path(where.of_run("output.log")).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capture", [True, False])
 def test_a_held_terminal_is_kept_raw_if_that_is_asked_for(starter: Starter, where: Place, capture: bool) -> None:
     environ = {"PATH": os.environ["PATH"], "ROOK_RUN": RUN}

@@ -66,6 +66,7 @@ def ours(data: bytes) -> tuple[tuple[int, int], list[str], list[str]]:
     return screen.spot, lines, firm
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 @given(st.lists(PIECES, min_size=1, max_size=25))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -74,6 +75,7 @@ def test_it_shows_what_tmux_shows(tmux: Reference, pieces: list[str]) -> None:
     assert ours(data) == tmux.shows(data)
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 @given(st.lists(st.text("ab 日本語❯한", min_size=1, max_size=30), min_size=1, max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -83,6 +85,7 @@ def test_wide_characters_stand_where_tmux_has_them(tmux: Reference, texts: list[
     assert ours(data) == tmux.shows(data)
 
 
+@pytest.mark.slow
 @pytest.mark.tmux
 def test_the_comparison_sees_what_pyte_alone_gets_wrong(tmux: Reference) -> None:
     """The control: pyte's own screen and parser, on outputs that agent programs write."""

@@ -263,6 +263,7 @@ def test_many_put_at_once(stage: Stage) -> None:
     assert len({stage.call("artifacts.show", id=id)["content"] for id in made}) == 20
 
 
+@pytest.mark.slow
 def test_a_full_shelf_is_looked_at_in_time(stage: Stage) -> None:
     """More files than one look takes: an orphan among them is found after some looks."""
     place = folder(stage) / "other"

@@ -99,6 +99,7 @@ def test_other_files_are_no_conflict(stage: Stage, root: Path) -> None:
     assert (ada.report(), bob.report(), graded(stage)) == ("change-0001", "change-0002", {})
 
 
+@pytest.mark.slow
 def test_both_sides_see_it_and_a_worker_stands_for_its_newest(stage: Stage, root: Path) -> None:
     ada, bob = pair(stage, root, 10, 10)
     assert graded(stage, ada.id) == {("change-0001", "change-0002"): "contested"}
@@ -163,6 +164,7 @@ def test_another_repository_with_the_same_names_is_no_concern(stage: Stage, root
     assert graded(stage) == {}
 
 
+@pytest.mark.slow
 def test_one_that_nobody_could_map_counts_as_contested(
     stage: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +192,7 @@ def test_the_same_commit_again_is_graded_once_and_the_next_takes_its_place(stage
     assert graded(stage, ada.id) == {("change-0001", "change-0003"): "same file"}
 
 
+@pytest.mark.slow
 def test_attempts_at_one_task_do_not_conflict_with_each_other(stage: Stage, root: Path) -> None:
     task = stage.call("task.add", title="T")["id"]
     for name in ("ada", "bob"):
@@ -231,6 +234,7 @@ def test_control_a_name_that_stays_is_no_hint(stage: Stage, root: Path) -> None:
 # --- what is told -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_landing_by_hand_warns_and_still_lands(stage: Stage, root: Path) -> None:
     pair(stage, root, 10, 10)
     added = stage.call("land.add", change="change-0001")
@@ -238,6 +242,7 @@ def test_landing_by_hand_warns_and_still_lands(stage: Stage, root: Path) -> None
     assert added["warnings"] == ["contested with change-0002 of w2: a.txt:10"]
 
 
+@pytest.mark.slow
 def test_control_what_is_far_apart_gives_no_warning(stage: Stage, root: Path) -> None:
     pair(stage, root, 10, 25)
     assert stage.call("land.add", change="change-0001")["warnings"] == []
@@ -267,6 +272,7 @@ def test_it_is_in_the_log_once_and_only_one_that_works_again_gets_mail(stage: St
 # --- over -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_landed_is_in_no_list_any_more(stage: Stage, root: Path) -> None:
     pair(stage, root, 10, 10)
     land(stage, root, "change-0001")
@@ -274,6 +280,7 @@ def test_what_landed_is_in_no_list_any_more(stage: Stage, root: Path) -> None:
     assert stage.call("land.add", change="change-0002")["warnings"] == []
 
 
+@pytest.mark.slow
 def test_what_was_dropped_is_in_none_and_is_back_when_it_is_put_in_line_again(stage: Stage, root: Path) -> None:
     pair(stage, root, 10, 10)
     stage.call("land.drop", id=stage.call("land.add", change="change-0001")["id"])
@@ -282,6 +289,7 @@ def test_what_was_dropped_is_in_none_and_is_back_when_it_is_put_in_line_again(st
     assert len(graded(stage)) == 1
 
 
+@pytest.mark.slow
 def test_a_task_that_is_canceled_takes_its_change_set_out(stage: Stage, root: Path) -> None:
     task = stage.call("task.add", title="T")["id"]
     ada, bob = Worker(stage, root, "ada"), Worker(stage, root, "bob")
@@ -318,6 +326,7 @@ def test_one_that_is_not_there_is_refused_with_where_to_look(stage: Stage) -> No
     assert stage.call("conflicts") == {"of": "", "conflicts": []}
 
 
+@pytest.mark.slow
 def test_looking_reads_rows_and_no_repository(stage: Stage, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pair(stage, root, 10, 10)
 

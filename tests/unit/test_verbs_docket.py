@@ -45,6 +45,7 @@ def findings(shop: Shop, id: str, **more: Any) -> Any:
 # --- what is asked, and in which order --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_only_a_report_earns_ready(shop: Shop) -> None:
     silent, told = shop.worker("The silent one"), shop.worker("The one that tells")
     shop.write(silent)
@@ -57,6 +58,7 @@ def test_only_a_report_earns_ready(shop: Shop) -> None:
     assert [each["rank"] for each in shop.stage.call("docket")["items"]] == ["failed", "change"]
 
 
+@pytest.mark.slow
 def test_what_comes_first_is_first_and_each_says_what_happens_otherwise(shop: Shop) -> None:
     ready, change, failed, asking = (shop.worker(f"Task {n}") for n in range(4))
     findings(shop, ready)
@@ -151,6 +153,7 @@ def test_an_answer_by_the_old_verb_is_in_the_log_too(shop: Shop) -> None:
 # --- results ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_promote_lands_the_very_commit_and_is_in_the_log(shop: Shop) -> None:
     id = shop.worker()
     told = shop.done(id)
@@ -170,6 +173,7 @@ def test_promote_lands_the_very_commit_and_is_in_the_log(shop: Shop) -> None:
     assert len(shop.stage.call("land.list")["landings"]) == 1
 
 
+@pytest.mark.slow
 def test_a_stale_card_sends_nothing(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -183,6 +187,7 @@ def test_a_stale_card_sends_nothing(shop: Shop) -> None:
     assert queue(shop) == ["w1/2"]
 
 
+@pytest.mark.slow
 def test_a_question_that_moved_is_answered_by_nobody(shop: Shop) -> None:
     id = shop.worker()
     shop.call(id, "ask", question="Which format?")
@@ -192,6 +197,7 @@ def test_a_question_that_moved_is_answered_by_nobody(shop: Shop) -> None:
     assert decided(shop) == []
 
 
+@pytest.mark.slow
 def test_what_another_decided_is_not_decided_again(shop: Shop) -> None:
     shop.stage.join("ada")
     id = shop.worker(as_="ada")
@@ -202,6 +208,7 @@ def test_what_another_decided_is_not_decided_again(shop: Shop) -> None:
     assert "dismiss by ada" in refusal.message
 
 
+@pytest.mark.slow
 def test_the_author_can_not_approve_its_own(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -212,6 +219,7 @@ def test_the_author_can_not_approve_its_own(shop: Shop) -> None:
     assert queue(shop) == ["w1/1"]
 
 
+@pytest.mark.slow
 def test_revise_sends_its_worker_on_with_the_words_and_its_task(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -227,6 +235,7 @@ def test_revise_sends_its_worker_on_with_the_words_and_its_task(shop: Shop) -> N
     assert told["version"] == "w1/2"
 
 
+@pytest.mark.slow
 def test_revise_starts_a_worker_anew_that_is_over(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -237,6 +246,7 @@ def test_revise_starts_a_worker_anew_that_is_over(shop: Shop) -> None:
     assert shop.stage.call("task.show", id="task-0001")["status"] == "pending"
 
 
+@pytest.mark.slow
 def test_a_review_that_is_due_is_given_with_the_verdict(shop: Shop) -> None:
     shop.stage.call("task.add", title="Reviewed", review=True)
     id = shop.worker("task-0001")
@@ -245,6 +255,7 @@ def test_a_review_that_is_due_is_given_with_the_verdict(shop: Shop) -> None:
     assert shop.stage.call("task.show", id="task-0001")["review"] == "SHIP"
 
 
+@pytest.mark.slow
 def test_a_review_by_the_old_verb_is_a_decision_by_its_reviewer(shop: Shop) -> None:
     shop.stage.join("ada")
     shop.stage.call("task.add", title="Reviewed", review=True)
@@ -255,6 +266,7 @@ def test_a_review_by_the_old_verb_is_a_decision_by_its_reviewer(shop: Shop) -> N
     assert (deliverable(shop, "w1/1")["state"], queue(shop)) == ("revised", [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["reject", "discard"])
 def test_what_is_not_wanted_is_not_merged_and_its_task_is_given_up(shop: Shop, action: str) -> None:
     id = shop.worker()
@@ -266,6 +278,7 @@ def test_what_is_not_wanted_is_not_merged_and_its_task_is_given_up(shop: Shop, a
     assert deliverable(shop, "w1/1")["state"] == f"{action}ed".replace("reject", "reject")
 
 
+@pytest.mark.slow
 def test_accept_and_dismiss_settle_a_result_without_a_change(shop: Shop) -> None:
     first, second = shop.worker("One"), shop.worker("Two")
     findings(shop, first)
@@ -321,6 +334,7 @@ def test_respawn_and_delete_close_what_was_asked(shop: Shop) -> None:
 # --- versions ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_version_is_written_once_for_each_report_and_its_file_says_the_same(shop: Shop) -> None:
     id = shop.worker()
     first = shop.done(id)
@@ -337,6 +351,7 @@ def test_a_version_is_written_once_for_each_report_and_its_file_says_the_same(sh
     assert json.loads(path.read_text()) == written
 
 
+@pytest.mark.slow
 def test_a_corrupt_version_is_reported_and_never_overwritten(shop: Shop) -> None:
     first, second = shop.worker("One"), shop.worker("Two")
     shop.done(first)
@@ -351,6 +366,7 @@ def test_a_corrupt_version_is_reported_and_never_overwritten(shop: Shop) -> None
     assert (deliverable(shop, "w2/1")["fileState"], foreign.read_text()) == ("corrupt", "someone else's")
 
 
+@pytest.mark.slow
 def test_a_version_whose_row_was_changed_is_not_judged(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -382,6 +398,7 @@ def rule(shop: Shop, name: str = "small", **more: Any) -> Any:
     return shop.stage.call("rule.add", name=name, **{"kinds": ["default"], "max_files": 5, **more})
 
 
+@pytest.mark.slow
 def test_a_rule_promotes_what_was_seen_to_pass_and_the_log_names_it(shop: Shop) -> None:
     rule(shop)
     id = shop.worker()
@@ -396,6 +413,7 @@ def test_a_rule_promotes_what_was_seen_to_pass_and_the_log_names_it(shop: Shop) 
     assert shop.stage.call("decisions.summary")["rules"] == {"small": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "why", ["no run was recorded", "the last one failed", "it was changed after it", "it told of it itself"]
 )
@@ -416,6 +434,7 @@ def test_the_workers_word_matches_no_rule(shop: Shop, why: str) -> None:
     assert (shop.stage.call("land.list")["landings"], decided(shop)) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_run_that_passed_after_one_that_failed_is_what_counts(shop: Shop) -> None:
     rule(shop)
     id = shop.worker()
@@ -426,6 +445,7 @@ def test_a_run_that_passed_after_one_that_failed_is_what_counts(shop: Shop) -> N
     assert decided(shop) == [("w1/1", "promote", "system")]
 
 
+@pytest.mark.slow
 def test_a_rule_gives_the_review_that_is_due(shop: Shop) -> None:
     rule(shop)
     shop.stage.call("task.add", title="Reviewed", review=True)
@@ -477,6 +497,7 @@ def test_what_is_put_away_unjudged_is_counted_and_can_be_paid(shop: Shop) -> Non
     assert queue(shop) == []
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_forgotten_leaves_nothing_on_the_docket(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -491,6 +512,7 @@ def test_a_worker_that_is_forgotten_leaves_nothing_on_the_docket(shop: Shop) -> 
 # --- other items ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_did_not_land_asks_and_is_tried_again(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)
@@ -531,18 +553,21 @@ def test_evidence_that_somebody_pins_is_on_the_docket(shop: Shop) -> None:
     assert queue(shop) == []
 
 
+@pytest.mark.slow
 def test_land_add_is_a_decision_too(shop: Shop) -> None:
     shop.done(shop.worker())
     shop.stage.call("land.add", change="change-0001")
     assert (queue(shop), decided(shop)) == ([], [("w1/1", "promote", "user")])
 
 
+@pytest.mark.slow
 def test_a_task_that_goes_on_without_its_result_takes_it_from_the_docket(shop: Shop) -> None:
     shop.done(shop.worker())
     shop.stage.call("task.reset", id="task-0001")
     assert (queue(shop), deliverable(shop, "w1/1")["state"]) == ([], "superseded")
 
 
+@pytest.mark.slow
 def test_a_result_is_saved_as_a_bundle_and_stays_on_the_docket(shop: Shop) -> None:
     shop.done(shop.worker())
     made = judge(shop, "w1/1", "bundle", "The parser")
@@ -550,12 +575,14 @@ def test_a_result_is_saved_as_a_bundle_and_stays_on_the_docket(shop: Shop) -> No
     assert (made["open"], queue(shop)) == (True, ["w1/1"])
 
 
+@pytest.mark.slow
 def test_what_lands_by_itself_asks_nobody(build: Build, tmp_path: Path) -> None:
     shop = Shop(build(land__auto=True), tmp_path)
     shop.done(shop.worker())
     assert (queue(shop, all=True), deliverable(shop, "w1/1")["state"]) == ([], "promoted")
 
 
+@pytest.mark.slow
 def test_a_child_s_result_is_for_its_parent(shop: Shop) -> None:
     parent = shop.worker("Lead")
     with ledger.writing(shop.stage.store.location) as db:
@@ -571,6 +598,7 @@ def test_a_child_s_result_is_for_its_parent(shop: Shop) -> None:
 # --- policies of extensions -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("says", "queued"), [("promote", []), ("accept", ["w1/1"]), (None, ["w1/1"])])
 def test_a_rule_may_ask_a_policy_and_only_its_yes_decides(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, says: str | None, queued: list[str]
@@ -588,6 +616,7 @@ def test_a_rule_may_ask_a_policy_and_only_its_yes_decides(
     assert (asked[0]["paths"], asked[0]["risk"]) == (["header.py"], "low")
 
 
+@pytest.mark.slow
 def test_a_policy_that_is_gone_leaves_it_to_a_person(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     from rookery import extensions
 

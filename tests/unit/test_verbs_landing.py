@@ -102,6 +102,7 @@ def test_an_unknown_one_is_refused_with_where_to_look(stage: Stage) -> None:
 # --- who waits for it -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_dependents_wait_until_it_has_landed(stage: Stage, root: Path) -> None:
     first = new_task(stage)
     after = new_task(stage, deps=[first])
@@ -119,6 +120,7 @@ def test_control_without_a_change_they_do_not(stage: Stage, root: Path) -> None:
     assert status(stage, after) == "pending"
 
 
+@pytest.mark.slow
 def test_control_nor_when_nothing_lands_by_itself(build: Build, root: Path) -> None:
     stage = build()
     first = new_task(stage)
@@ -127,6 +129,7 @@ def test_control_nor_when_nothing_lands_by_itself(build: Build, root: Path) -> N
     assert (status(stage, after), landings(stage)) == ("pending", {})
 
 
+@pytest.mark.slow
 def test_milestones_and_plans_wait_too(stage: Stage, root: Path) -> None:
     plan = stage.call("plan.new", goal="G", tasks=[{"title": "A"}, {"title": "All", "deps": ["1"], "milestone": True}])
     (task, milestone) = [each["id"] for each in stage.call("plan.show", id=plan["id"])["tasks"]]
@@ -138,6 +141,7 @@ def test_milestones_and_plans_wait_too(stage: Stage, root: Path) -> None:
     assert stage.call("plan.show", id=plan["id"])["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_one_that_failed_is_open_for_another_attempt_and_lets_nobody_go(stage: Stage, root: Path) -> None:
     first = new_task(stage)
     after = new_task(stage, deps=[first])
@@ -152,6 +156,7 @@ def test_one_that_failed_is_open_for_another_attempt_and_lets_nobody_go(stage: S
     assert status(stage, after) == "pending"
 
 
+@pytest.mark.slow
 def test_the_same_commit_reported_again_goes_back_into_the_line(stage: Stage, root: Path) -> None:
     task, worker = new_task(stage), Worker(stage, root, "ada")
     worker.done(task, a__txt="x\n")
@@ -160,6 +165,7 @@ def test_the_same_commit_reported_again_goes_back_into_the_line(stage: Stage, ro
     assert landings(stage) == {"change-0001": "queued"}
 
 
+@pytest.mark.slow
 def test_one_that_was_dropped_lets_them_go(stage: Stage, root: Path) -> None:
     first = new_task(stage)
     after = new_task(stage, deps=[first])
@@ -168,6 +174,7 @@ def test_one_that_was_dropped_lets_them_go(stage: Stage, root: Path) -> None:
     assert (status(stage, first), status(stage, after)) == ("completed", "pending")
 
 
+@pytest.mark.slow
 def test_a_failed_one_that_lands_after_all_completes_its_task(stage: Stage, root: Path) -> None:
     first = new_task(stage)
     after = new_task(stage, deps=[first])
@@ -178,6 +185,7 @@ def test_a_failed_one_that_lands_after_all_completes_its_task(stage: Stage, root
     assert (status(stage, first), status(stage, after)) == ("completed", "pending")
 
 
+@pytest.mark.slow
 def test_what_is_being_worked_on_again_is_not_retried(stage: Stage, root: Path) -> None:
     task = new_task(stage)
     Worker(stage, root, "ada").done(task, a__txt="x\n")
@@ -189,6 +197,7 @@ def test_what_is_being_worked_on_again_is_not_retried(stage: Stage, root: Path) 
 # --- review -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_to_be_judged_lands_when_it_ships_and_dependents_wait_for_both(stage: Stage, root: Path) -> None:
     first = new_task(stage, review=True)
     after = new_task(stage, deps=[first])
@@ -202,6 +211,7 @@ def test_what_is_to_be_judged_lands_when_it_ships_and_dependents_wait_for_both(s
     assert status(stage, after) == "pending"
 
 
+@pytest.mark.slow
 def test_what_is_sent_back_does_not_land(stage: Stage, root: Path) -> None:
     task = new_task(stage, review=True)
     Worker(stage, root, "ada").done(task, a__txt="x\n")
@@ -210,6 +220,7 @@ def test_what_is_sent_back_does_not_land(stage: Stage, root: Path) -> None:
     assert landings(stage) == {}
 
 
+@pytest.mark.slow
 def test_nobody_lands_their_own_unjudged_work(stage: Stage, root: Path) -> None:
     task = new_task(stage, review=True)
     change = Worker(stage, root, "ada").done(task, a__txt="x\n")
@@ -219,6 +230,7 @@ def test_nobody_lands_their_own_unjudged_work(stage: Stage, root: Path) -> None:
     assert stage.call("land.add", change=change)["state"] == "queued", "the person decides"
 
 
+@pytest.mark.slow
 def test_asking_twice_is_asking_once(build: Build, root: Path) -> None:
     stage = build()
     worker = Worker(stage, root, "ada")
@@ -229,6 +241,7 @@ def test_asking_twice_is_asking_once(build: Build, root: Path) -> None:
     assert (first["branch"], first["state"]) == ("release/1", "queued")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("branch", ["-x", "../up", "a b", "a..b", "x.lock", "a:b", "a\x1bb", "a" * 300])
 def test_a_branch_that_is_none_is_refused(build: Build, root: Path, branch: str) -> None:
     stage = build()
@@ -249,6 +262,7 @@ def test_an_older_change_of_the_same_task_is_not_what_lands(build: Build, root: 
     assert (refusal.code, refusal.hint) == ("SUPERSEDED", "`rook land add change-0002`.")
 
 
+@pytest.mark.slow
 def test_agents_neither_drop_nor_undo_nor_retry(stage: Stage, root: Path) -> None:
     Worker(stage, root, "ada").done(new_task(stage), a__txt="x\n")
     for verb in ("land.drop", "land.undo", "land.retry"):
@@ -267,6 +281,7 @@ def crew(stage: Stage, **terms: Any) -> str:
     return "crew-0001"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("terms", "wanted"), [({"land": True}, True), ({"land": False}, False), ({}, False)])
 def test_a_crew_says_whether_its_work_lands(build: Build, root: Path, terms: dict[str, Any], wanted: bool) -> None:
     stage = build()
@@ -289,6 +304,7 @@ def test_a_crew_says_what_is_checked_and_only_what_is_checked_alike_is_checked_t
 # --- fences -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_word_of_one_that_has_it_no_longer_is_refused(stage: Stage, root: Path) -> None:
     Worker(stage, root, "ada").done(new_task(stage), a__txt="x\n")
     (id,) = taken(stage, root)
@@ -304,6 +320,7 @@ def test_every_word_of_one_that_has_it_no_longer_is_refused(stage: Stage, root: 
     assert keeper(stage, "land.keep", ids=[id])["kept"] == []
 
 
+@pytest.mark.slow
 def test_nothing_is_done_that_was_not_written_down_before(stage: Stage, root: Path) -> None:
     Worker(stage, root, "ada").done(new_task(stage), a__txt="x\n")
     (id,) = taken(stage, root)
@@ -313,6 +330,7 @@ def test_nothing_is_done_that_was_not_written_down_before(stage: Stage, root: Pa
     assert refused.code == "BAD_INPUT"
 
 
+@pytest.mark.slow
 def test_while_the_branch_moves_it_can_not_be_dropped(stage: Stage, root: Path) -> None:
     Worker(stage, root, "ada").done(new_task(stage), a__txt="x\n")
     (id,) = taken(stage, root)
@@ -322,6 +340,7 @@ def test_while_the_branch_moves_it_can_not_be_dropped(stage: Stage, root: Path) 
     assert stage.call("land.drop", id=id)["state"] == "dropped"
 
 
+@pytest.mark.slow
 def test_another_machine_is_given_nothing(stage: Stage, root: Path) -> None:
     Worker(stage, root, "ada", machine="elsewhere").done(new_task(stage), a__txt="x\n")
     assert keeper(stage, "land.due") == {"branches": [], "next_ms": None}
@@ -329,6 +348,7 @@ def test_another_machine_is_given_nothing(stage: Stage, root: Path) -> None:
     assert landings(stage) == {"change-0001": "queued"}
 
 
+@pytest.mark.slow
 def test_queueing_rings_whoever_lands_and_the_log_tells_all_of_it(stage: Stage, root: Path) -> None:
     Worker(stage, root, "ada").done(new_task(stage), a__txt="x\n")
     assert any(":land" in rung for rung in stage.bell.rung)
@@ -364,6 +384,7 @@ def done_with(stage: Stage, *those: Worker) -> list[str]:
     return stage.call("worker.trees", "system", ids=[each.id for each in those])["ids"]
 
 
+@pytest.mark.slow
 def test_a_worktree_is_done_with_once_its_task_landed_and_its_worker_is_over(stage: Stage, root: Path) -> None:
     task = new_task(stage)
     ada, bob = Worker(stage, root, "ada"), Worker(stage, root, "bob")
@@ -382,6 +403,7 @@ def test_a_worktree_is_done_with_once_its_task_landed_and_its_worker_is_over(sta
     assert stage.call("worker.reclaim", "system", id=ada.id) == told, "whoever was killed over it goes on"
 
 
+@pytest.mark.slow
 def test_a_worktree_is_needed_while_its_task_may_come_back_or_nothing_lands(stage: Stage, root: Path) -> None:
     task, other = new_task(stage), new_task(stage)
     ada, bob, eve = (Worker(stage, root, name) for name in ("ada", "bob", "eve"))

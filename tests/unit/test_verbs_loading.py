@@ -260,6 +260,7 @@ def _loaded(stage: Stage, worker: str) -> str:
     return offer(stage)["text"]
 
 
+@pytest.mark.slow
 def test_too_much_is_refused_and_what_was_there_stays(stage: Stage):
     refs = [put(stage, "error", f"It broke {number}") for number in range(100)]
     for _ in range(6):

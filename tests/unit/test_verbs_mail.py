@@ -236,6 +236,7 @@ HOSTILE = st.text(st.characters(exclude_categories=["Cs"]), max_size=200) | st.s
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=HOSTILE, tag=HOSTILE, payload=st.dictionaries(HOSTILE, HOSTILE | st.integers() | st.none(), max_size=3))
 def test_any_text_comes_back_as_it_was_or_is_refused(

@@ -37,6 +37,7 @@ def test_once_and_then_it_may_end(shop: Shop) -> None:
     assert [each["ref"] for each in shop.stage.events("worker.nudged")] == [id]
 
 
+@pytest.mark.slow
 def test_who_has_said_something_is_let_go(shop: Shop) -> None:
     asking, done, failed = shop.worker(), shop.worker(), shop.worker()
     question = shop.call(asking, "ask", question="Which format?")["id"]
@@ -59,6 +60,7 @@ def test_others_are_not_spoken_to(shop: Shop) -> None:
     assert shop.call(id, "turn.offer", moment="stop")["nudge"] is False, "it was told to wrap up"
 
 
+@pytest.mark.slow
 def test_who_waits_for_workers_of_its_own_is_let_go(shop: Shop) -> None:
     parent = shop.worker()
     with closing(ledger.look(shop.stage.store.location)) as db:

@@ -213,6 +213,7 @@ def test_a_milestone_across_plans(stage: Stage) -> None:
     assert [plan_of(stage, id)["status"] for id in (first, second)] == ["completed", "completed"]
 
 
+@pytest.mark.slow
 def test_a_plan_of_many_tasks_is_shown_whole(stage: Stage) -> None:
     id, _ = new(stage, [{"id": str(n), "title": f"T{n}"} for n in range(1_001)])
     assert len(plan_of(stage, id)["tasks"]) == 1_001

@@ -69,6 +69,7 @@ def begun(shop: Homed, id: str) -> dict[str, Any] | None:
     return order
 
 
+@pytest.mark.slow
 def test_nothing_is_begun_while_files_are_taken_away_and_then_without_the_old_worktree(shop: Homed):
     id = over(shop)
     assert away(shop, id, forget=True)
@@ -81,6 +82,7 @@ def test_nothing_is_begun_while_files_are_taken_away_and_then_without_the_old_wo
     assert (order["tree"], order["base"]) == ("", "")
 
 
+@pytest.mark.slow
 def test_without_a_hold_it_begins_at_once(shop: Homed):
     id = over(shop)
     shop.stage.call("respawn", id=id)
@@ -88,6 +90,7 @@ def test_without_a_hold_it_begins_at_once(shop: Homed):
     assert begun(shop, id) is not None
 
 
+@pytest.mark.slow
 def test_one_process_holds_it_at_a_time_and_one_that_is_gone_holds_nothing(shop: Homed):
     id = over(shop)
     assert away(shop, id)
@@ -100,6 +103,7 @@ def test_one_process_holds_it_at_a_time_and_one_that_is_gone_holds_nothing(shop:
     assert begun(shop, id) is not None
 
 
+@pytest.mark.slow
 def test_one_that_is_not_to_be_forgotten_any_more_is_not_held_for_it(shop: Homed):
     id = shop.worker()
     shop.call(id, "done", outcome="completed", summary=SUMMARY, tests=[TEST], unchanged="the parser was right already")
@@ -134,6 +138,7 @@ def _in_between(shop: Homed, id: str, monkeypatch: pytest.MonkeyPatch) -> list[A
     return seen
 
 
+@pytest.mark.slow
 def test_the_tidier_takes_nothing_away_that_a_new_run_has(shop: Homed, monkeypatch: pytest.MonkeyPatch):
     id = over(shop)
     seen = _in_between(shop, id, monkeypatch)
@@ -146,6 +151,7 @@ def test_the_tidier_takes_nothing_away_that_a_new_run_has(shop: Homed, monkeypat
     assert order["tree"] == ""
 
 
+@pytest.mark.slow
 def test_without_the_hold_a_new_run_would_have_been_begun_in_between(shop: Homed, monkeypatch: pytest.MonkeyPatch):
     """The negative control of the test above."""
     id = over(shop)
@@ -180,6 +186,7 @@ def tidy(shop: Homed, *, after: int = 2 * DAY) -> None:
     asyncio.run(tidier.look())
 
 
+@pytest.mark.slow
 def test_what_nobody_has_decided_about_keeps_its_name_when_its_worker_is_forgotten(shop: Homed):
     id = reported(shop)
     (kept,) = refs(shop)
@@ -188,6 +195,7 @@ def test_what_nobody_has_decided_about_keeps_its_name_when_its_worker_is_forgott
     assert refs(shop) == [kept]
 
 
+@pytest.mark.slow
 def test_a_change_set_that_was_dropped_loses_its_name_with_its_worker(shop: Homed):
     reported(shop)
     landing = shop.stage.call("land.add", change="change-0001")["id"]
@@ -197,6 +205,7 @@ def test_a_change_set_that_was_dropped_loses_its_name_with_its_worker(shop: Home
     assert refs(shop) == []
 
 
+@pytest.mark.slow
 def test_what_is_in_line_keeps_its_name_even_if_its_worker_is_deleted(shop: Homed):
     id = reported(shop)
     shop.stage.call("land.add", change="change-0001")
@@ -205,6 +214,7 @@ def test_what_is_in_line_keeps_its_name_even_if_its_worker_is_deleted(shop: Home
     assert len(refs(shop)) == 1
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_deleted_by_hand_takes_what_nobody_wanted_with_it(shop: Homed):
     id = reported(shop)
     shop.stage.call("delete", id=id)
@@ -213,6 +223,7 @@ def test_a_worker_that_is_deleted_by_hand_takes_what_nobody_wanted_with_it(shop:
     assert refs(shop) == []
 
 
+@pytest.mark.slow
 def test_one_that_is_wanted_again_meanwhile_keeps_the_names_of_its_commits(
     shop: Homed, monkeypatch: pytest.MonkeyPatch
 ):

@@ -89,6 +89,7 @@ def test_hostile_queries(stage: Stage, query: str) -> None:
         assert stage.refused("search", "bob", query=[query]).hint
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=60))
 def test_any_query_is_answered_or_refused(stage: Stage, query: str) -> None:

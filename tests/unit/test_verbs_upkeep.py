@@ -155,6 +155,7 @@ def test_a_batch_that_is_none(stage: Stage, batch: int) -> None:
 # --- any number of them -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_many_sweep_at_once_and_everything_happens_once(stage: Stage) -> None:
     much(stage, 20)
     done: list[dict[str, int]] = []
