@@ -1,6 +1,7 @@
 """Results for people: tables and cards by rich. What an agent wrote is data here: no escapes, no markup."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -26,76 +27,41 @@ def text(shown_as: str, result: Any, width: int, *, terminal: bool) -> str:
     return render(_show(shown_as)(result), max(width, LEAST.get(shown_as, 0)), terminal=terminal)
 
 
+# Which module shows what: words that a result is shown as, or begins with (those that end in a dot or a star).
+PLACES: Mapping[str, str] = {
+    "show_tasks": "task. plan. lease spec",
+    "show_guard": "slot. reserve release transfer reservations",
+    "show_health": "health who.tree",
+    "show_workers": "workers worker.show spawn stop respawn delete",
+    "show_delivery": "dead* wake*",
+    "show_conflicts": "conflicts",
+    "show_landing": "land. changes*",
+    "show_docket": "docket* decisions* rule. card verdict debt deliverables",
+    "show_demo": "demo",
+    "show_crews": "crew.",
+    "show_tokens": "token.",
+    "show_team": "team. budget* usage_*",
+    "show_threads": "thread. artifacts. can-write",
+    "show_bundles": "bundle. load unload loaded expand",
+    "show_evidence": "artifacts show pin unpin search",
+    "show_kinds": "kind*",
+    "show_reporting": "progress ask answer done fail questions question.show",
+}
+
+
 def _show(shown_as: str) -> Callable[[Any], RenderableType]:
-    if shown_as.startswith(("task.", "plan.")) or shown_as in ("lease", "spec"):
-        from . import show_tasks
-
-        return show_tasks.SHOWS.get(shown_as, _plain_values)
-    if shown_as.startswith("slot.") or shown_as in ("reserve", "release", "transfer", "reservations"):
-        from . import show_guard
-
-        return show_guard.SHOWS[shown_as]
-    if shown_as in ("health", "who.tree"):
-        from . import show_health
-
-        return show_health.SHOWS[shown_as]
-    if shown_as in ("workers", "worker.show", "spawn", "stop", "respawn", "delete"):
-        from . import show_workers
-
-        return show_workers.SHOWS[shown_as]
-    if shown_as.startswith(("dead", "wake")):
-        from . import show_delivery
-
-        return show_delivery.SHOWS[shown_as]
-    if shown_as == "conflicts":
-        from . import show_conflicts
-
-        return show_conflicts.SHOWS[shown_as]
-    if shown_as.startswith(("land.", "changes")):
-        from . import show_landing
-
-        return show_landing.SHOWS[shown_as]
-    if shown_as.startswith(("docket", "decisions", "rule.")) or shown_as in ("card", "verdict", "debt", "deliverables"):
-        from . import show_docket
-
-        return show_docket.SHOWS[shown_as]
-    if shown_as == "demo":
-        from . import show_demo
-
-        return show_demo.SHOWS[shown_as]
-    if shown_as.startswith("crew."):
-        from . import show_crews
-
-        return show_crews.SHOWS[shown_as]
-    if shown_as.startswith("token."):
-        from . import show_tokens
-
-        return show_tokens.SHOWS[shown_as]
-    if shown_as.startswith(("team.", "budget", "usage_")):
-        from . import show_team
-
-        return show_team.SHOWS.get(shown_as, _plain_values)
-    if shown_as.startswith(("thread.", "artifacts.")) or shown_as == "can-write":
-        from . import show_threads
-
-        return show_threads.SHOWS[shown_as]
-    if shown_as.startswith("bundle.") or shown_as in ("load", "unload", "loaded", "expand"):
-        from . import show_bundles
-
-        return show_bundles.SHOWS[shown_as]
-    if shown_as in ("artifacts", "show", "pin", "unpin", "search"):
-        from . import show_evidence
-
-        return show_evidence.SHOWS[shown_as]
-    if shown_as.startswith("kind"):
-        from . import show_kinds
-
-        return show_kinds.SHOWS[shown_as]
-    if shown_as in ("progress", "ask", "answer", "done", "fail", "questions", "question.show"):
-        from . import show_reporting
-
-        return show_reporting.SHOWS[shown_as]
+    """Only the module that is needed is loaded."""
+    for module, words in PLACES.items():
+        if any(_is_meant(shown_as, word) for word in words.split()):
+            shows: Mapping[str, Callable[[Any], RenderableType]] = import_module(f".{module}", __package__).SHOWS
+            return shows.get(shown_as, _plain_values)
     return SHOWS.get(shown_as, _plain_values)
+
+
+def _is_meant(shown_as: str, word: str) -> bool:
+    if word.endswith((".", "*")):
+        return shown_as.startswith(word.removesuffix("*"))
+    return shown_as == word
 
 
 def render(what: RenderableType, width: int, *, terminal: bool) -> str:
