@@ -191,16 +191,19 @@ def owner_of(tx: Tx, row: Row) -> Row:
     return owner
 
 
-def ask_owner(tx: Tx, row: Row, title: str, detail: str, *, kind: str = "failure", by: int | None = None) -> None:
-    """One item for one setback: where it is a worker's run that failed, it is about that run."""
+def ask_owner(
+    tx: Tx, row: Row, title: str, detail: str, *, kind: str = "failure", by: int | None = None, why: str = ""
+) -> None:
+    """One item for one setback: where it is a worker's run that failed, it is about that run. Its line says why."""
     from rookery.core import docket  # most looks at what is held ask nobody
 
     from . import items
 
     owner, who = owner_of(tx, row), by or tx.me()["id"]
     worker = items.failed_run(tx, row["id"], who) if kind == "failure" else None
+    line = f"{title}: {why}" if why else title
     items.ask(tx, items.Asked(
-        kind, row["id"], f"{worker['id']} ({worker['name']}): {title}" if worker else title, owner["id"],
+        kind, row["id"], f"{worker['id']} ({worker['name']}): {line}" if worker else line, owner["id"],
         f"{row['id']} stays as it is, and what depends on it waits", detail=detail,
         subject=docket.run_of(worker["id"], worker["runs"]) if worker else "", worker=worker["id"] if worker else "",
         rank=docket.Rank.FAILED if kind == "failure" else docket.Rank.NEEDS_INPUT,

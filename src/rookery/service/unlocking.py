@@ -115,7 +115,7 @@ def tell_setback(tx: Tx, row: Row, what: str, detail: str, *, ask: bool) -> None
         held.note(tx, other["id"], "setback", "system", f"{row['id']} {what}: {detail}"[:500])
         others += [held.owner_of(tx, other)["name"], other["assignee_name"] or ""]
     if ask:
-        held.ask_owner(tx, row, f"{row['id']} {what}", f"{told}\n\n{detail}".strip())
+        held.ask_owner(tx, row, f"{row['id']} {what}", f"{told}\n\n{detail}".strip(), why=detail)
     elif waiting or owner != tx.me()["name"]:
         others.append(owner)
     choices = (
