@@ -14,6 +14,7 @@ from typing import Any
 
 from rookery import app
 from rookery.config import load
+from rookery.core import errors
 from rookery.core.screen import rules
 from rookery.runtime import process
 from tests.hosts import crew as hosts
@@ -204,10 +205,18 @@ def _join_pane(house: app.House, tui: Any) -> None:
     house.client.call("join", joined, house.caller(None, process=tuple(bound)))
 
 
+def _can_be_reached(house: app.House) -> bool:
+    """Its first hook, which comes after its first screen, makes it known."""
+    try:
+        return bool(house.client.call("whois", {"name": "wren"}, house.caller())["ways"])
+    except errors.UnknownName:
+        return False
+
+
 def _answered(house: app.House, tui: Any, number: int) -> float:
     """Idle, then a message, and the time until its hand-over is written down."""
     ends = time.monotonic() + PATIENCE_S
-    while not house.client.call("whois", {"name": "wren"}, house.caller())["ways"]:
+    while not _can_be_reached(house):
         assert time.monotonic() < ends, "it can not be reached"
         time.sleep(0.05)
     time.sleep(3.0)  # it has been idle for a while
