@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rookery.core import briefs
 from tests.support import ledger
 from tests.support.reporting import SUMMARY, TEST, Shop
 from tests.support.stage import MINUTE, Build
@@ -528,6 +529,78 @@ def test_what_did_not_land_asks_and_is_tried_again(shop: Shop) -> None:
     assert [each["action"] for each in shown["actions"]] == ["retry", "revise", "dismiss", "discard"]
     judge(shop, item["subject"], "retry")
     assert (queue(shop), shop.stage.call("land.list")["landings"][0]["state"]) == ([], "queued")
+
+
+@pytest.mark.slow
+def test_work_that_did_not_land_and_comes_back_the_same_is_asked_about_again(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    judge(shop, "w1/1", "promote")
+    owner, process = {"owner": "here:1:t1"}, (1, "t1")
+    shop.stage.prober.states[process] = "running"
+    taken = shop.stage.call("land.take", "system", root=str(shop.root), branch="main", **owner)["landings"]
+    shop.stage.call("land.failed", "system", id=taken[0]["id"], reason="it conflicts in header.py", **owner)
+    (item,) = queue(shop)
+    judge(shop, item, "revise", "Rebase on main, please.")
+    again = shop.call(id, "done", outcome="completed", summary=SUMMARY + " It was right before.", tests=[TEST])
+    assert again["version"] == "w1/2"
+    assert (queue(shop), deliverable(shop, "w1/2")["state"]) == (["w1/2"], "open"), "nobody promoted this one"
+    judge(shop, "w1/2", "promote")
+    assert shop.stage.call("land.list")["landings"][0]["state"] == "queued"
+
+
+@pytest.mark.slow
+def test_what_was_found_out_is_accepted_though_something_was_changed_for_it(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id, outcome="findings")
+    shown = card(shop, "w1/1")
+    assert (shown["matter"], shown["actions"][0]["action"]) == ("change set", "accept")
+    assert shop.stage.refused("verdict", subject="w1/1", action="promote").code == "NO_BRANCH"
+    judge(shop, "w1/1", "accept")
+    assert (queue(shop), deliverable(shop, "w1/1")["state"]) == ([], "accepted")
+    assert shop.stage.call("land.list")["landings"] == []
+
+
+@pytest.mark.slow
+def test_completed_work_is_promoted_and_not_only_accepted(shop: Shop) -> None:
+    shop.done(shop.worker())
+    assert shop.stage.refused("verdict", subject="w1/1", action="accept").code == "BAD_ACTION"
+
+
+@pytest.mark.slow
+def test_what_landed_and_was_taken_back_does_not_land_once_more(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    judge(shop, "w1/1", "promote")
+    with ledger.writing(shop.stage.store.location) as connection:
+        connection.execute("UPDATE landings SET state = 'undone'")
+    refused = shop.stage.refused("land.add", change="change-0001")
+    assert (refused.code, "taken back" in refused.message) == ("UNDONE", True)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_asked_about_is_listed_though_it_was_judged_before(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    shop.over(id)
+    judge(shop, "w1/1", "bundle")
+    assert [each["id"] for each in shop.stage.call("workers")["workers"]] == ["w1"]
+    judge(shop, "w1/1", "promote")
+    assert shop.stage.call("workers")["workers"] == []
+
+
+@pytest.mark.slow
+def test_whoever_goes_on_is_told_with_which_words_its_result_came_back(shop: Shop) -> None:
+    id = shop.worker()
+    shop.done(id)
+    shop.over(id)
+    judge(shop, "w1/1", "revise", "The error message has to name the line.")
+    order = shop.stage.call("worker.begin", "system", id=id, owner="here:1:t1")["worker"]
+    written = briefs.of_order(order, team="crew", workspace="/w", own_tree=True)
+    before, _, after = written.partition("## Your result was sent back")
+    assert "name the line" in after.partition("What is known of the run before")[0]
+    assert "before it had reported" not in written
+    assert "sent back" not in before
 
 
 def test_a_blocked_task_is_an_item_and_is_opened_again(shop: Shop) -> None:

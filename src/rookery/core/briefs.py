@@ -40,6 +40,7 @@ class Assignment(NamedTuple):
     lenses: Sequence[tuple[str, str]] = ()  # perspectives to take, with their text
     refs: Sequence[str] = ()
     before: str = ""  # what an earlier run of this worker did, as it is known here
+    sent_back: str = ""  # the words with which its last result came back
 
 
 UNIVERSAL = """\
@@ -113,8 +114,15 @@ def of_order(order: Mapping[str, Any], *, team: str, workspace: str, own_tree: b
         workspace=workspace, own_tree=own_tree, base=order["base"], plan_ok=order["plan_ok"],
         context=str(extra.get("context") or ""), refs=extra.get("entity_refs") or (),
         lenses=[(name, written) for name, written in order["lenses"]], before=_left(order["before"]),
+        sent_back=_sent_back(order["before"]),
     )  # fmt: skip
     return brief(kinds.from_data({"name": order["kind"], **order["profile"]}), given)
+
+
+def _sent_back(before: Mapping[str, Any]) -> str:
+    """The words with which its result came back, if it had one."""
+    reviews = [note for note in before["notes"] if note["kind"] == "review"]
+    return f"{reviews[0]['by']}: {reviews[0]['note']}" if before.get("version") and reviews else ""
 
 
 def _left(before: Mapping[str, Any]) -> str:
@@ -177,9 +185,17 @@ def _perspectives(lenses: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _history(given: Assignment) -> list[str]:
-    if not given.before:
-        return []
     said, _ = text.cut(text.plain(given.before).strip(), BEFORE_LIMIT)
+    if given.sent_back:
+        why, _ = text.cut(text.plain(given.sent_back).strip(), BEFORE_LIMIT)
+        head = (
+            "This worker reported before, and its result was sent back. What must be otherwise follows, in the words "
+            "of whoever judged it. Do that, on top of what is there, and report again:"
+        )
+        known = ["What is known of the run before:", text.fence(said)] if said else []
+        return ["## Your result was sent back", head, text.fence(why), *known]
+    if not said:
+        return []
     head = (
         "This worker ran before, and its program ended before it had reported. What is known of that run follows; look "
         "at what is there, and go on from it instead of beginning anew:"

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from rookery.core import docket, errors, text, times, workers
 from rookery.core.docket import About, Action, Matter, Subject
+from rookery.core.protocol import Outcome
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
@@ -166,6 +167,8 @@ def actions(found: Item) -> tuple[Action, ...]:
     if not found.is_open:
         return ()
     can = docket.allowed(found.matter, lives=lives(found) or found.matter is Matter.SESSION)
+    if found.matter is Matter.CHANGE and found.result is not None and found.result["outcome"] != Outcome.COMPLETED:
+        can = (Action.ACCEPT, *can)  # what was found out is good, and what was tried for it need not land
     return tuple(
         each for each in can if each is not Action.RETRY or found.worker is not None or not found.row["worker"]
     )

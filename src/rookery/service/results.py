@@ -6,7 +6,7 @@ Only a report gets here (`protocol.done`): a program that ended, however well, h
 import json
 from typing import Any
 
-from rookery.core import docket, names, tasks, text
+from rookery.core import docket, landing, names, tasks, text
 from rookery.core.crews import REVIEWS
 from rookery.core.docket import Action, Rank, Standing
 from rookery.core.overlap import Grade
@@ -18,7 +18,8 @@ from .tx import Tx
 
 def reported(tx: Tx, worker: Row, row: Row) -> None:
     """A version was written, its task has ended, and its change set is recorded."""
-    if row["change"] and tx.one("landing_of_change", change=row["change"]) is not None:
+    lands = tx.one("landing_of_change", change=row["change"]) if row["change"] else None
+    if lands is not None and lands["state"] != landing.State.FAILED:
         deliverables.settle(tx, row, Standing.PROMOTED)  # it lands by itself: that was decided beforehand
         return
     if worker["role"] == "plan":

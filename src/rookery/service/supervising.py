@@ -156,8 +156,9 @@ def _before(tx: Tx, row: Row) -> dict[str, Any]:
     """What the run before left, for the one that goes on: how it ended, its steps, its last lines, its task's notes."""
     runs = tx.all("runs_of_worker", worker=row["id"], limit=1)
     notes = tx.all("task_notes", task=row["task"], limit=20) if row["task"] else []
-    last = runs[0] if runs else None
+    last, told = runs[0] if runs else None, tx.one("last_version", worker=row["id"])
     return {
+        "version": told["version"] if told else 0,
         "reason": last["reason"] if last else "", "exit_code": last["exit_code"] if last else None,
         "tail": last["tail"] if last else "", "board": json.loads(row["board"]),
         "notes": [{"kind": note["kind"], "by": note["by"], "note": note["note"][:2_000]} for note in notes],

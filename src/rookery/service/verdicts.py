@@ -374,6 +374,7 @@ _DEEDS: Mapping[tuple[Matter, Action], Deed] = {
     (Matter.PLAN, Action.REVISE): _plan_sent_back,
     (Matter.PLAN, Action.STOP): _stopped,
     (Matter.CHANGE, Action.PROMOTE): _promoted,
+    (Matter.CHANGE, Action.ACCEPT): _accepted,
     (Matter.CHANGE, Action.REVISE): _sent_back,
     (Matter.CHANGE, Action.REJECT): _rejected,
     (Matter.CHANGE, Action.DISCARD): _discarded,

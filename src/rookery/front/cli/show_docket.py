@@ -59,7 +59,12 @@ def _foot(result: dict[str, Any]) -> list[RenderableType]:
     if result["others"]:
         parts.append(Text(f"{result['others']} more wait for others: `rook docket --all`.", "dim"))
     if result["debt"]:
-        parts.append(Text(f"{result['debt']} were put away unjudged: `rook decisions --debt`.", "dim"))
+        parts.append(
+            Text(
+                f"{result['debt']} {'was' if result['debt'] == 1 else 'were'} put away unjudged: `rook decisions --debt`.",
+                "dim",
+            )
+        )
     if result["recent"]:
         parts += [Text(""), Text("decided lately", "bold"), *(_decided(each) for each in result["recent"])]
     if result["items"]:
@@ -143,7 +148,7 @@ def _work(result: dict[str, Any]) -> list[RenderableType]:
     onto = change["branch"] or "no branch"
     parts: list[RenderableType] = [
         Text(""),
-        say((change["id"], "bold"), f" {change['head'][:12]} for {onto}: {change['paths']} files ",
+        say((change["id"], "bold"), f" {change['head'][:12]} for {onto}: {change['paths']} {'file' if change['paths'] == 1 else 'files'} ",
             (f"+{change['added']}", "green"), " ", (f"-{change['removed']}", "red")),
     ]  # fmt: skip
     table = new_table("", "lines", "file")

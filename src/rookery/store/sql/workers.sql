@@ -35,7 +35,8 @@ FROM workers w CROSS JOIN agents a ON a.team = w.team AND a.id = w.agent
 LEFT JOIN runs r ON r.team = w.team AND r.id = w.run
 LEFT JOIN sessions s ON s.team = w.team AND s.id = r.session
 LEFT JOIN turns t ON t.team = w.team AND t.session = r.session
-WHERE w.team = :team AND w.evicted_at IS NULL AND (w.state <> 'ended' OR w.seen_at = 0)
+WHERE w.team = :team AND w.evicted_at IS NULL AND (w.state <> 'ended' OR w.seen_at = 0 OR EXISTS (
+  SELECT 1 FROM review_items i WHERE i.team = w.team AND i.worker = w.id AND i.worker <> '' AND i.state = 'open'))
 ORDER BY w.n DESC LIMIT :limit;
 
 -- name: workers_all
