@@ -10,7 +10,7 @@ from rich.text import Text
 from rookery.core.text import one_line, plain
 from rookery.core.times import ago
 
-from .showing import clock, new_table, say, short
+from .showing import clock, counted, new_table, say, short
 
 RANK = {"needs_input": ("needs you", "bold yellow"), "failed": ("failed", "bold red"), "error": ("error", "red"),
         "change": ("change", "cyan"), "file": ("file", "cyan"), "ready": ("ready", "green")}  # fmt: skip
@@ -61,7 +61,7 @@ def _foot(result: dict[str, Any]) -> list[RenderableType]:
     if result["debt"]:
         parts.append(
             Text(
-                f"{result['debt']} {'was' if result['debt'] == 1 else 'were'} put away unjudged: `rook decisions --debt`.",
+                f"{counted(result['debt'], 'result')} put away unjudged: `rook decisions --debt`.",
                 "dim",
             )
         )
@@ -148,7 +148,7 @@ def _work(result: dict[str, Any]) -> list[RenderableType]:
     onto = change["branch"] or "no branch"
     parts: list[RenderableType] = [
         Text(""),
-        say((change["id"], "bold"), f" {change['head'][:12]} for {onto}: {change['paths']} {'file' if change['paths'] == 1 else 'files'} ",
+        say((change["id"], "bold"), f" {change['head'][:12]} for {onto}: {counted(change['paths'], 'file')} ",
             (f"+{change['added']}", "green"), " ", (f"-{change['removed']}", "red")),
     ]  # fmt: skip
     table = new_table("", "lines", "file")

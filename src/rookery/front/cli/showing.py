@@ -63,3 +63,7 @@ def taken(agent: Mapping[str, Any]) -> str:
     """Processor and memory of a session's processes, as far as anyone watches."""
     cpu = f"{agent['cpu']} % " if agent.get("cpu") is not None else ""
     return f"{cpu}{agent['memory'] // 1024:,} MiB" if agent.get("memory") else ""
+
+
+def counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
