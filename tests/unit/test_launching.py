@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rookery.core import workers
 from rookery.core.errors import RookError
 from rookery.hosts import claude, codex, launching, setup, trust
 from rookery.hosts.launching import Launch, Order, launch
@@ -175,3 +176,7 @@ def test_a_worker_may_always_run_rook_and_what_its_kind_names() -> None:
     words = made("claude", commands=("make test", "rook")).argv
     assert "--allowedTools=Bash(rook *),Bash(make test *)" in words
     assert launching.can_fork("claude")
+
+
+def test_the_programs_that_can_be_asked_for_are_those_that_can_be_started() -> None:
+    assert sorted(workers.HOSTS) == sorted([*launching._HOSTS, launching.SCRIPT])  # pyright: ignore[reportPrivateUsage]

@@ -268,3 +268,9 @@ def test_h34_a_worker_that_may_not_write_starts_no_program_that_could(stage: Sta
         else:
             stage.call("crew.stop", id=stage.call("crew.run", caller, plan=plan(stage), **more)["id"])
             step(stage)
+
+
+def test_a_program_that_nobody_knows_starts_no_worker(stage: Stage) -> None:
+    refused = stage.refused("spawn", stage.caller(tree="/work"), assignment="x", host="claud")
+    assert (refused.code, "claude" in refused.hint) == ("UNKNOWN_HOST", True)
+    assert stage.call("workers")["workers"] == []

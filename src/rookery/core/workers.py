@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from rookery.core import kinds
-from rookery.core.errors import BadInput, Refused
+from rookery.core import kinds, names, text
+from rookery.core.errors import BadInput, Refused, UnknownName
 from rookery.core.record import NamedTuple
 
 PREFIX = "w"
 KEEPER = "*workers"  # whom the bell rings when there is something to start, stop or look at: no agent's name
 BACKENDS = ("tmux", "pty", "headless")
+HOSTS = ("claude", "codex", "gemini", "opencode", "copilot", "pi", "script")  # programs that workers are made of
 ROLES = ("", "work", "review", "plan", "lobby")
 
 
@@ -183,6 +184,13 @@ def check_backend(backend: str) -> str:
     if backend not in BACKENDS:
         raise BadInput(f"There is no backend {backend[:40]!r}.", f"One of: {', '.join(BACKENDS)}.", code="BAD_BACKEND")
     return backend
+
+
+def check_host(host: str) -> str:
+    if host not in HOSTS:
+        hint = names.did_you_mean(host, HOSTS) or f"One of: {', '.join(HOSTS)}."
+        raise UnknownName(f"No worker can be started with {text.quoted(host)}.", hint, code="UNKNOWN_HOST")
+    return host
 
 
 def not_live(id: str, state: str) -> Refused:

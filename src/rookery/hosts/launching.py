@@ -20,7 +20,7 @@ A text is one argument or standard input, never a shell's. One that could be tak
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rookery.core import errors, kinds, names, text
+from rookery.core import errors, kinds, text, workers
 from rookery.core.record import NamedTuple
 
 from .quoting import inline, toml
@@ -94,10 +94,7 @@ def can_fork(host: str) -> bool:
 
 
 def _check(order: Order) -> None:
-    known = (*_HOSTS, SCRIPT)
-    if order.host not in known:
-        hint = names.did_you_mean(order.host, known) or f"One of: {', '.join(known)}."
-        raise errors.UnknownName(f"No worker can be started with {text.quoted(order.host)}.", hint, code="UNKNOWN_HOST")
+    workers.check_host(order.host)
     if order.backend not in BACKENDS:
         raise errors.BadInput(f"No backend {text.quoted(order.backend)}.", "One of: tmux, pty, headless.")
     if order.permissions not in PERMISSIONS:

@@ -113,7 +113,8 @@ def settled(
     if not where.startswith("/"):
         raise errors.BadInput(f"{text.quoted(where)} is no full path.", "Say where from the root on.", code="NO_ROOT")
     return Asked(
-        kind=profile["name"], profile=profile, host=host or profile.get("host", "") or tx.settings["worker.host"],
+        kind=profile["name"], profile=profile,
+        host=workers.check_host(host or profile.get("host", "") or tx.settings["worker.host"]),
         backend=workers.check_backend(backend or tx.settings["worker.backend"]),
         model=model or profile.get("model", ""), root=where, parent=parent, crew=crew, role=role,
         seed=_seed(tx, me) if seed or profile.get("seed") else "",
