@@ -568,6 +568,16 @@ def test_completed_work_is_promoted_and_not_only_accepted(shop: Shop) -> None:
 
 
 @pytest.mark.slow
+def test_whoever_was_first_is_riskier_too_once_another_touches_the_same_lines(shop: Shop) -> None:
+    first, second = shop.worker(), shop.worker("Parse the body")
+    shop.done(first)
+    assert card(shop, "w1/1")["risk"] != "high"
+    shop.write(second, text="def parse(): return 1\n")
+    shop.done(second)
+    assert [card(shop, each)["risk"] for each in ("w1/1", "w2/1")] == ["high", "high"]
+
+
+@pytest.mark.slow
 def test_what_landed_and_was_taken_back_does_not_land_once_more(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)

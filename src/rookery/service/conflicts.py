@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, overlap, symbols, text
+from rookery.core.docket import Risk
 from rookery.core.overlap import Grade, Hunk, Met, Shift
 from rookery.core.symbols import Hint, Symbol
 from rookery.core.workers import SETTLED
@@ -134,6 +135,7 @@ def _meets(tx: Tx, worker: Row, change: str, other: Row, met: Sequence[Met], hin
     if grade is not Grade.CONTESTED:
         return
     where = _where(paths)
+    tx.run("risk_of_result", worker=other["worker"], risk=int(Risk.HIGH))
     tx.event("change.contested", tx.me()["name"], target=other["author"], ref=change, preview=where, other=other["id"])
     if other["report"] not in SETTLED:  # it works again, and can do something about it
         from . import held

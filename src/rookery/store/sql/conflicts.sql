@@ -18,6 +18,11 @@ UPDATE changes SET graded = 1 WHERE team = :team AND id = :id;
 SELECT id, base, worker, task, root, machine, report, state, author FROM open_changes
 WHERE team = :team AND worker <> :worker AND (task = '' OR task <> :task) ORDER BY n DESC LIMIT :limit;
 
+-- name: risk_of_result
+-- What is asked about a worker's change set has become riskier.
+UPDATE review_items SET risk = :risk
+WHERE team = :team AND worker = :worker AND worker <> '' AND rank = 40 AND state = 'open' AND risk < :risk;
+
 -- name: other_bases
 -- Where those begin.
 SELECT base, count(*) AS times FROM open_changes
