@@ -31,9 +31,14 @@ def environment(folder: Path) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1", **mine}
 
 
+# Whoever runs these tests in the background of a shell has them ignore interrupts, and whatever they start besides.
+AWAKE = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.executable, sys.argv[1:])"
+
+
 def start(folder: Path, *flags: str) -> "subprocess.Popen[str]":
+    words = [sys.executable, "-m", "rookery", "demo", *flags]
     return subprocess.Popen(
-        [sys.executable, "-m", "rookery", "demo", *flags], cwd=folder, env=environment(folder), text=True,
+        [sys.executable, "-c", AWAKE, *words], cwd=folder, env=environment(folder), text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
