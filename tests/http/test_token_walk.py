@@ -19,6 +19,8 @@ from tests.support.panes import until
 
 pytestmark = pytest.mark.slow  # several hundred requests
 WORKER = "w1"  # one that is over: nothing moves by itself
+ENDED, BUNDLE = "w1/x1", "bundle-0001"  # what is asked about its end, and what was saved of it
+HAPPENED = [{"kind": "command", "ref": "walk:1", "title": "ls"}]
 ASKS_NOBODY = ("/healthz", "/openapi.json")
 AS_WHOM: tuple[dict[str, str], ...] = ({}, {"agentId": "bob"})
 
@@ -38,6 +40,10 @@ def still(daemon: Running) -> Crew:
     )
     assert worked.body.get("id") == WORKER, worked
     until(lambda: door.get(f"/v1/workers/{WORKER}").body["state"] == "ended", lambda: door.get("/v1/workers").body, 120)
+    until(lambda: door.get("/v1/docket").body["items"], lambda: door.get("/v1/docket").body, 120)
+    door.post("/v1/call/evidence.take", found=[{"kind": "command", "ref": "walk:0", "title": "pwd"}])
+    saved = door.post("/v1/call/bundle.save", refs=["walk:0"], title="What was done")
+    assert saved.body.get("id") == BUNDLE, saved
     return assembled(door)
 
 
@@ -54,7 +60,9 @@ def arguments(verb: Verb, crew: Crew, text: str, *, everything: bool) -> dict[st
     for p in parameters(verb.load()):
         if not (everything or p.required):
             continue
-        if p.name in named and p.type in (str, list[str]):
+        if verb.name == "evidence.take" and p.name == "found":
+            found[p.name] = HAPPENED
+        elif p.name in named and p.type in (str, list[str]):
             found[p.name] = named[p.name]
         else:
             found[p.name] = values.get(p.type, values.get(next(iter(getattr(p.type, "__args__", ())), None)))
@@ -76,16 +84,18 @@ def places(door: Door, path: str, name: str, session: str, /, **body: Any) -> It
 def sent(door: Door, line: Line, crew: Crew, headers: Mapping[str, str] = {}, /, **more: Any) -> Answer:
     """A request that this route would take, with `more` in its query or body."""
     id = crew.thread if "/threads/" in line.path else crew.task
-    id = WORKER if "/workers/" in line.path else id
+    id = WORKER if "/workers/" in line.path else BUNDLE if "/bundles/" in line.path else id
     path = line.path.replace("{id}", crew.person._team if "/teams/" in line.path else id).replace("{verb}", "inbox")
     values = {
         "title": "t", "to": ["bob"], "subject": "s", "body": "b", "message": "b", "verdict": "SHIP", "epoch": 1,
         "reason": "r", "note": "n", "taskId": crew.task, "ttlMs": 60_000, "feedback": "f", "assignee": "cat",
+        "action": "dismiss",
     }  # fmt: skip
+    values |= {"subject": ENDED} if line.path == "/v1/verdicts" else {}
     if line.method == "POST":
         body = {name: values[name] for name in line.body if name in values}
         return door.post(path, headers, **{**body, **more})
-    query = {"path": "x", "q": "x"}
+    query = {"path": "x", "q": "x", "subject": ENDED}
     return door.get(path, **{name: query[name] for name in line.query if name in query}, **more)
 
 
