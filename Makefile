@@ -16,7 +16,7 @@ PY := $(BIN)/python
 ENV := .make/env
 PYTHON ?=
 WORKERS ?= auto
-PYTEST = $(PY) -m pytest -n $(WORKERS) --maxprocesses 4
+PYTEST = $(PY) -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
 # More arguments for the tool behind a target: make test ARGS="-k inbox", make lock ARGS=--upgrade
 ARGS ?=
 # What test-all installs where it is missing, as command:debian-package.
