@@ -15,7 +15,7 @@ from tests.support.panes import until
 from tests.unit.gitrepo import git
 
 SEED = int(os.environ.get("TORTURE_SEED", "6"))
-DAEMONS, WORKERS = 10, 25
+DAEMONS, WORKERS, AT_LEAST = 10, 27, 25  # the last ones may find nobody any more
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(900)]
 
 
@@ -67,7 +67,7 @@ def test_workers_are_killed_again_and_again() -> None:
     with crew_run(30) as crew:
         killed(crew, 0, WORKERS, SEED)
         ends_well(crew)
-        assert sum(crew.worker_kills.values()) >= WORKERS - 1, "it was over before: this shows little"
+        assert sum(crew.worker_kills.values()) >= AT_LEAST, "it was over before: this shows little"
         assert len(crew.worker_kills) >= 4, "at steps of all sorts"
 
 

@@ -513,8 +513,8 @@ def test_a_worker_that_is_forgotten_leaves_nothing_on_the_docket(shop: Shop) -> 
 # --- other items ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_what_did_not_land_asks_and_is_tried_again(shop: Shop) -> None:
+def promoted_in_vain(shop: Shop) -> str:
+    """A worker whose result was promoted, and did not land."""
     id = shop.worker()
     shop.done(id)
     judge(shop, "w1/1", "promote")
@@ -522,6 +522,12 @@ def test_what_did_not_land_asks_and_is_tried_again(shop: Shop) -> None:
     shop.stage.prober.states[process] = "running"
     taken = shop.stage.call("land.take", "system", root=str(shop.root), branch="main", **owner)["landings"]
     shop.stage.call("land.failed", "system", id=taken[0]["id"], reason="it conflicts in header.py", **owner)
+    return id
+
+
+@pytest.mark.slow
+def test_what_did_not_land_asks_and_is_tried_again(shop: Shop) -> None:
+    promoted_in_vain(shop)
     (item,) = shop.stage.call("docket")["items"]
     assert (item["rank"], item["ref"], item["worker"]) == ("failed", "land-0001", "w1")
     shown = card(shop, item["subject"])
@@ -533,13 +539,7 @@ def test_what_did_not_land_asks_and_is_tried_again(shop: Shop) -> None:
 
 @pytest.mark.slow
 def test_work_that_did_not_land_and_comes_back_the_same_is_asked_about_again(shop: Shop) -> None:
-    id = shop.worker()
-    shop.done(id)
-    judge(shop, "w1/1", "promote")
-    owner, process = {"owner": "here:1:t1"}, (1, "t1")
-    shop.stage.prober.states[process] = "running"
-    taken = shop.stage.call("land.take", "system", root=str(shop.root), branch="main", **owner)["landings"]
-    shop.stage.call("land.failed", "system", id=taken[0]["id"], reason="it conflicts in header.py", **owner)
+    id = promoted_in_vain(shop)
     (item,) = queue(shop)
     judge(shop, item, "revise", "Rebase on main, please.")
     again = shop.call(id, "done", outcome="completed", summary=SUMMARY + " It was right before.", tests=[TEST])
