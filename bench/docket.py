@@ -1,11 +1,11 @@
 """The docket with two hundred workers and a hundred thousand artifacts: how long a look takes, and what it takes."""
 
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+from pathlib import Path
 
 from rookery import app
-from rookery.runtime import process
+from rookery.core.caller import Caller
+from rookery.runtime import process, repository
 from rookery.store.opening import Patience, open_connection, rows
 
 from . import scene
@@ -14,11 +14,12 @@ from .scene import Scene
 from .sizes import Sizes
 from .timing import at_quantile, median, once_ms
 
-WORKERS, ASKING = 200, 50
-FILES, MEETS = 20, 3
+WORKERS, ASKING, CHANGING = 200, 50, 40  # these ask; these have a worktree and report a change set; the rest found out
+FILES = 10  # of each change set, all of them the same: every one meets every other
 ALLOWED_MS = 50.0
 SEARCH = "search"  # has a bound of its own, against the bare index
 WAIT_S = 60.0
+NAMES = tuple(f"part{n}.py" for n in range(FILES))
 WORDS = ("parser", "header", "tokens", "retry", "socket", "ledger", "cursor", "budget", "schema", "timeout")
 SUMMARY = "Rewrote the reader of headers so that it names the line of every error, and ran its tests again."
 
@@ -30,17 +31,6 @@ _EVIDENCE = """WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s W
          'It looked at ' || {word} || ' and then at part ' || (i % 997) || '. ' || hex(i * 7919), 60,
          i % 50 = 0, :now, :now
   FROM s JOIN workers w ON w.team = :team AND w.n = 1 + i % :workers"""
-_CHANGE = """INSERT INTO changes
-    (team, n, id, worker, task, base, head, branch, files, paths, added, removed, graded,
-     created_at, at)
-  SELECT team, n, printf('change-%04d', n), id, task, printf('%040x', 1), printf('%040x', n + 1000), 'main', :files,
-         :paths, 400, 100, 1, :now, :now FROM workers WHERE team = :team AND n > :asking"""
-_BOUND = """UPDATE deliverables SET change = printf('change-%04d', CAST(substr(worker, 2) AS INTEGER)),
-    head = printf('%040x', CAST(substr(worker, 2) AS INTEGER) + 1000) WHERE team = :team"""
-_MEETS = """WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < :meets)
-  INSERT INTO overlaps (team, change, other, grade, paths, at)
-  SELECT :team, c.id, d.id, 1 + s.i % 3, '[{"path": "src/part-01.py", "grade": "contested", "lines": "3"}]', :now
-  FROM changes c JOIN s JOIN changes d ON d.team = c.team AND d.n = c.n - s.i WHERE c.team = :team"""
 
 
 def measure(place: Scene, sizes: Sizes) -> Section:
@@ -49,7 +39,7 @@ def measure(place: Scene, sizes: Sizes) -> Section:
         cwd=place.folder, environ={"ROOK_HOME": home, "ROOK_TEAM": scene.TEAM, "ROOK_WORKER_LIMIT": "1000"}
     )
     try:
-        _report(house, place.folder)
+        _report(house, Path(place.home("docket-repo")))
         _fill(home, sizes.docket_artifacts)
         times = _looks(house, sizes.docket_calls)
     finally:
@@ -73,47 +63,57 @@ def _memory() -> Row:
 # -- what there is ---------------------------------------------------------------------------------------------------
 
 
-def _report(house: app.House, root: str) -> None:
-    """Every worker has reported or asked, by the verbs that do so."""
+def _report(house: app.House, root: Path) -> None:
+    """Every worker has reported or asked, by the verbs that do so; change sets are those of real worktrees."""
     mine = process.identify(os.getpid())
     assert mine is not None
-    call: Callable[..., Any] = house.client.call
+    base = _repository(root)
     for number in range(1, WORKERS + 1):
-        asked = {
-            "assignment": f"Piece {number}",
-            "host": "script",
-            "program": ["true"],
-            "no_worktree": True,
-            "root": root,
-        }
-        id = call("spawn", asked, house.caller())["id"]
-        order = call("worker.begin", {"id": id, "owner": "bench:1:1"}, house.caller("system"))["worker"]
-        begun = {"id": id, "run": order["run"], "pid": mine.pid, "since": mine.started}
-        call("worker.started", begun, house.caller("system"))
-        me = house.caller(order["name"], lineage=(tuple(mine),))
+        tree = root.parent / f"docket-w{number}" if ASKING < number <= ASKING + CHANGING else None
+        me = _begun(house, number, mine, str(root), str(tree or ""), base)
         if number <= ASKING:
-            options = {"question": "Which of the two?", "options": ["this", "that"], "risk": "medium"}
-            call("ask", options, me)
-        else:
-            call("done", {"outcome": "findings", "summary": SUMMARY, "tests": ["pytest -q: 12 passed"]}, me)
+            asked = {"question": "Which of the two?", "options": ["this", "that"], "risk": "medium"}
+            house.client.call("ask", asked, me)
+            continue
+        if tree:
+            for name in NAMES:
+                (tree / name).write_text(f"first\nline of w{number}\n")
+        told = {"outcome": "completed" if tree else "findings", "summary": SUMMARY, "tests": ["pytest -q: 12 passed"]}
+        house.client.call("done", told, me)
+
+
+def _repository(root: Path) -> str:
+    root.mkdir()
+    identity = ["-c", "user.name=bench", "-c", "user.email=bench@rookery.invalid"]
+    for name in NAMES:
+        (root / name).write_text("first\nsecond\n")
+    for words in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "Files"]):
+        repository.told(str(root), *words)
+    return repository.commit_of(str(root))
+
+
+def _begun(house: app.House, number: int, mine: process.Process, root: str, tree: str, base: str) -> Caller:
+    """A worker whose program is this process."""
+    asked = {"assignment": f"Piece {number}", "host": "script", "program": ["true"], "root": root}
+    id = house.client.call("spawn", asked, house.caller())["id"]
+    order = house.client.call("worker.begin", {"id": id, "owner": "bench:1:1"}, house.caller("system"))["worker"]
+    if tree:
+        repository.add_worktree(root, tree, base)
+    begun = {"id": id, "run": order["run"], "pid": mine.pid, "since": mine.started, "tree": tree,
+             "base": base if tree else ""}  # fmt: skip
+    house.client.call("worker.started", begun, house.caller("system"))
+    return house.caller(order["name"], lineage=(tuple(mine),))
 
 
 def _fill(home: str, count: int) -> None:
-    import json
-
+    """What happened meanwhile, put there in one statement: so much evidence would take its workers days."""
     connection = open_connection(scene.database(home), Patience(), WAIT_S)
-    files = [{"path": f"src/part-{n:02d}.py", "status": "M", "added": 20, "removed": 5} for n in range(FILES)]
     each_word = " ".join(f"WHEN {n} THEN '{each}'" for n, each in enumerate(WORDS))
-    word = f"CASE i % {len(WORDS)} {each_word} END"
     try:
         team, now = rows(connection, "SELECT id, touched_at FROM teams")[0]
-        given: Mapping[str, Any] = {
-            "team": team, "now": now, "count": count, "workers": WORKERS, "asking": ASKING, "paths": FILES,
-            "files": json.dumps(files), "meets": MEETS,
-        }  # fmt: skip
+        given = {"team": team, "now": now, "count": count, "workers": WORKERS}
         rows(connection, "BEGIN IMMEDIATE")
-        for statement in (_EVIDENCE.format(word=word), _CHANGE, _BOUND, _MEETS):
-            rows(connection, statement, given)
+        rows(connection, _EVIDENCE.format(word=f"CASE i % {len(WORDS)} {each_word} END"), given)
         rows(connection, "COMMIT")
         rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
@@ -127,10 +127,11 @@ def _looks(house: app.House, calls: int) -> dict[str, list[float]]:
     me = house.caller("user")
     found = house.client.call("docket", {"limit": 100}, me)
     assert found["waiting"] == WORKERS, found["waiting"]
-    results = [f"w{number}/1" for number in range(ASKING + 1, WORKERS + 1)]
+    results = [f"w{number}/1" for number in range(ASKING + 1, ASKING + CHANGING + 1)]
     asked = [f"w{number}/q1" for number in range(1, ASKING + 1)]
     card = house.client.call("card", {"subject": results[-1]}, me)
     assert [part for part in ("change", "conflicts", "evidence") if not card[part]] == []
+    assert (card["rank"], card["result"]["corrupt"]) == ("change", False)
     times: dict[str, list[float]] = {"docket": [], "card of a result": [], "card of a question": [], SEARCH: []}
     for n in range(calls):
         for name, verb, args in (

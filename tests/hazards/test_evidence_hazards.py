@@ -1,7 +1,6 @@
 """H31: past the cap evidence is still recorded. The oldest goes, and how much went is said."""
 
 import os
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +8,11 @@ import pytest
 
 from rookery.service import evidence
 from tests.support import ledger, workers
-from tests.support.described import Described
+from tests.support.houses import build
 from tests.support.stage import DAY, Build, Stage
 
+__all__ = ["build"]  # the fixture
 CAP = 20
-
-
-@pytest.fixture
-def build(tmp_path: Path) -> Generator[Build]:
-    made: list[Stage] = []
-
-    def make(**more: Any) -> Stage:
-        made.append(Described(tmp_path / f"ledger{len(made)}.db", **more))
-        return made[-1]
-
-    yield make
-    for stage in made:
-        assert stage.faults() == []
-        stage.close()
 
 
 @pytest.fixture

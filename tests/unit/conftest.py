@@ -1,26 +1,5 @@
 """What the tests of the verbs share."""
 
-from collections.abc import Generator
-from pathlib import Path
-from typing import Any
+from tests.support.houses import build
 
-import pytest
-
-from tests.support.described import Described
-from tests.support.stage import Build, Stage
-
-
-@pytest.fixture
-def build(tmp_path: Path) -> Generator[Build]:
-    """Makes houses. Whatever a test did in them, nothing in their ledgers may be there by half, and every answer is as
-    the description of the API tells."""
-    made: list[Stage] = []
-
-    def make(**more: Any) -> Stage:
-        made.append(Described(tmp_path / f"ledger{len(made)}.db", **more))
-        return made[-1]
-
-    yield make
-    for stage in made:
-        assert stage.faults() == []
-        stage.close()
+__all__ = ["build"]
