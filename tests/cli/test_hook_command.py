@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from rookery import door
+from rookery.core import digest
 from rookery.hosts import known
 from tests.cli.conftest import Terminal
 from tests.support import doors, fastdoor, ledger
@@ -206,6 +207,13 @@ def test_what_a_command_was_for_is_remembered(rook: Terminal, command: str, kind
     claude(rook, "PostToolUse", tool_name="Bash", tool_input={"command": command})
     told = [event["type"] for event in rook.json("events")["events"]]
     assert told[-1] == (kind if kind != "tool" else "join")
+
+
+def test_a_prompt_that_a_courier_typed_is_not_given_the_same_mail_again_before_that_is_written_down(rook: Terminal):
+    rook.ok(*BOB, "send", "architect", "-s", "Ready", "-m", "Start with the parser")
+    typed = digest.render("architect", [], 1, {"normal": 1}, digest.DigestLimits())
+    assert claude(rook, "UserPromptSubmit", prompt=typed) == {}
+    assert "| Start with the parser" in words(claude(rook, "UserPromptSubmit", prompt="Rookery: is it slow?"))
 
 
 # -- at the end --------------------------------------------------------------------------------------------------------

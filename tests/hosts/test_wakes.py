@@ -208,13 +208,16 @@ def daemon(crew: Crew) -> Generator[None]:
 
 def test_an_idle_codex_is_given_its_mail_by_its_queue(crew: Crew) -> None:
     wren = member(crew, "codex")
-    with wren.at_terminal([say("First."), expect("| The parser is yours."), say("So it is.")]) as tui, daemon(crew):
+    moves = [HOLD, say("First."), expect("| The parser is yours."), say("So it is.")]
+    with wren.at_terminal(moves) as tui, daemon(crew):
         tui.shows(IDLE["codex"])
-        tui.asks("Go.", lambda: not tui.asked)
+        tui.asks("Go.", lambda: phase(crew)[0] != "busy")
+        tui.release()
         tui.shows("First.")
         until(lambda: phase(crew)[0] == "idle" and "queue" in ways(crew), lambda: f"{phase(crew)} {ways(crew)}")
         sent(crew, "Parser", "The parser is yours.")
         tui.shows("So it is.")
+        until(lambda: handed(crew, "Parser"), "that it is written down, which may come after it was seen")
         assert (tui.unmet, handed(crew, "Parser")) == ([], ["queue"])
         assert max(told(tui, "| The parser is yours.")) == 1
 

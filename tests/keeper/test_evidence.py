@@ -159,7 +159,7 @@ echo y >more.txt
         id = here.spawn()
         here.becomes("ended", id)
         said = [each["title"] for each in evidence(here, worker=id, kind="status")]
-        result = "w1 done: The parser parses what it is given, and refuses everything else."
+        result = "w1 done: The parser parses what it is given, and refuses the rest."
         assert said == [result, "w1 progress: 0 of 2: the parser"]
         commits = evidence(here, worker=id, kind="commit")
         assert [each["title"].partition(" ")[2] for each in commits] == ["Parse the header", "The parser"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rookery.app import OUR_KINDS
 from rookery.core import briefs, errors, kinds, plans
+from rookery.core import text as texts
 from rookery.core.kinds import Kind, Respawn
 from tests.support.workers import built_in
 
@@ -254,7 +255,7 @@ def test_whoever_asks_can_not_end_its_own_words(words: str, title: str, context:
     def ours(brief: str) -> list[str]:
         return [line for line in brief.split("\n")[1:] if not line.startswith("| ")]
 
-    if context.strip() and before.strip():
+    if texts.plain(context).strip() and texts.plain(before).strip():  # what is nothing once it is plain has no part
         assert ours(told) == ours(plain)
     assert told.split("\n")[0].startswith("# w1: ")
     assert told.count(briefs.UNIVERSAL) == 1

@@ -578,17 +578,6 @@ def test_whoever_was_first_is_riskier_too_once_another_touches_the_same_lines(sh
 
 
 @pytest.mark.slow
-def test_what_landed_and_was_taken_back_does_not_land_once_more(shop: Shop) -> None:
-    id = shop.worker()
-    shop.done(id)
-    judge(shop, "w1/1", "promote")
-    with ledger.writing(shop.stage.store.location) as connection:
-        connection.execute("UPDATE landings SET state = 'undone'")
-    refused = shop.stage.refused("land.add", change="change-0001")
-    assert (refused.code, "taken back" in refused.message) == ("UNDONE", True)
-
-
-@pytest.mark.slow
 def test_a_worker_that_is_asked_about_is_listed_though_it_was_judged_before(shop: Shop) -> None:
     id = shop.worker()
     shop.done(id)

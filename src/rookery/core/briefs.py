@@ -166,8 +166,8 @@ def _assignment(given: Assignment) -> list[str]:
         parts.append(
             f"It was cut after {ASSIGNMENT_LIMIT:,} characters. All of it: `rook workers show {given.worker}`."
         )
-    if given.context:
-        said, _ = text.cut(text.plain(given.context).strip(), CONTEXT_LIMIT)
+    said, _ = text.cut(text.plain(given.context).strip(), CONTEXT_LIMIT)
+    if said:
         parts += [f"What {given.author} says about it besides:", text.fence(said)]
     if given.refs:
         listed = "\n".join(text.one_line(each, 200) for each in given.refs[:REFERENCES])

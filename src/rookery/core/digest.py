@@ -80,6 +80,14 @@ def letter(agent: str, message: Mapping[str, Any]) -> str:
     return f"{head}\n{fence('Subject: ' + one_line(message['subject'], 500))}\n| \n{fence(message['body'])}\n"
 
 
+_SECOND = _HEADING.split("\n")[1]
+
+
+def is_mail(prompt: str) -> bool:
+    """Is this what a prompt looks like that waiting mail was typed or queued as?"""
+    return prompt.lstrip().startswith("Rookery: ") and _SECOND in prompt
+
+
 def _heading(agent: str, total: int, counts: Mapping[str, int]) -> str:
     split = ", ".join(f"{counts[name]} {name}" for name in reversed(_LEVELS.values()) if counts.get(name, 0) > 0)
     return _HEADING.format(

@@ -180,7 +180,6 @@ class Judged(NamedTuple):
     review: str  # of its task: '', wanted, pending or the verdict
     newest: str  # the newest change of the same task or worker
     branch: str
-    undone: bool = False  # it landed, and was taken back
 
 
 def add_refusal(change: Judged) -> errors.Refused | None:
@@ -194,11 +193,6 @@ def add_refusal(change: Judged) -> errors.Refused | None:
         return errors.Refused(
             f"It is not known on which branch {change.id} should land: none was checked out where its worker began, or "
             "its result is no completed work.", "--branch NAME says which.", code="NO_BRANCH",
-        )  # fmt: skip
-    if change.undone:
-        return errors.Refused(
-            f"{change.id} landed and was taken back: the branch has it and its opposite, so that nothing would land.",
-            "`git revert` of what took it back brings it back, or its worker reports anew.", code="UNDONE",
         )  # fmt: skip
     unjudged = change.has_task and change.review not in ("", Verdict.SHIP)
     if unjudged and change.by_author:

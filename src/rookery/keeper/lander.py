@@ -26,6 +26,10 @@ from . import bells
 from .courier import Verbs
 
 TEAMS_EVERY_S = 1.0
+UNDONE = (
+    "it landed and was taken back: the branch has it and its opposite, so that nothing would land. `git revert` of "
+    "what took it back brings it back, or its worker reports anew"
+)
 log = logging.getLogger("rookery.lander")
 
 Work = Mapping[str, Any]  # what `land.take` answered
@@ -184,7 +188,9 @@ class Turn:
             onto = chain[-1].result if chain else seen.tip
             work = merging.Work(job["head"], job["author"], job["message"])
             joined = await asyncio.to_thread(merging.join, self._root, self._tree, onto, work, self._work["strategy"])
-            if joined.result:
+            if job["undone"] and joined.result == onto:
+                await self._failed(job, UNDONE)
+            elif joined.result:
                 chain.append(Link(job, onto, joined.result))
             elif chain:
                 await self._call("land.again", [job["id"]])

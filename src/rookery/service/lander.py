@@ -138,6 +138,7 @@ def _job(tx: Tx, row: Row) -> dict[str, Any]:
     return {
         "id": full["id"], "change": full["change"], "worker": full["worker"], "author": author, "head": full["head"],
         "expected": full["expected"], "result": full["result"], "undo": full["undo"], "step": full["step"],
+        "undone": any(each["state"] == State.UNDONE for each in tx.all("landings_of_change", change=full["change"])),
         "message": f"{subject}\n\n{about}\n", "keep": landing.keep_under(tx.team, full["worker"]),
     }  # fmt: skip
 

@@ -127,10 +127,9 @@ def put(tx: Tx, row: Row, branch: str) -> str:
     policies.check(tx, me)
     if why := policies.keeps_from_landing(tx, row["worker"]):
         raise errors.Refused(f"{change} does not land: {why}.", code="READ_ONLY")
-    onto, last = _checked_branch(branch or row["branch"]), tx.one("last_landing_of_change", change=change)
+    onto = _checked_branch(branch or row["branch"])
     refusal = landing.add_refusal(
         landing.Judged(
-            undone=last is not None and last["state"] == State.UNDONE,
             id=row["id"], by_author=row["agent"] == me["id"], may_steer=tx.may_steer(me), has_task=bool(row["task"]),
             status=row["status"] or "", review=row["review"] or "", newest=changes.newest(tx, row), branch=onto,
         )

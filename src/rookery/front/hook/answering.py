@@ -47,9 +47,20 @@ def at(desk: Desk, profile: Profile, event: Event) -> Answered:
         return Answered(guard.judged(desk, event))
     if event.moment is Moment.AFTER:
         return _after(desk, profile, event)
+    if event.moment is Moment.PROMPT and _is_mail(event.prompt):
+        return _entered(desk, event)
     if event.moment in (Moment.PROMPT, Moment.STOP):
         return _offered(desk, event, desk.verb("turn.offer", _asked(profile, event)))
     return _entered(desk, event)
+
+
+def _is_mail(prompt: str) -> bool:
+    """A prompt that a courier typed or queued has the mail in it. Who put it there writes that down, maybe not yet."""
+    if "Rookery: " not in prompt:
+        return False
+    from rookery.core import digest  # few prompts speak of us
+
+    return digest.is_mail(prompt)
 
 
 def _asked(profile: Profile, event: Event) -> dict[str, Any]:
