@@ -42,13 +42,13 @@ def test_everything_a_kind_can_say() -> None:
     kind = parse(
         "name: k", "description: looks around", "host: claude", "model: big", "read_only: no", "plan_gate: yes",
         "worktree: true", "seed: full", "can_spawn: on", "max_active: 3", "decision_rights:", "  - names", "  - tests",
-        "max_artifacts: 5", "max_duration_s: 90.5", "permissions: all", "respawn:", "  policy: always", "  limit: 2",
-        "  backoff_s: 0.5", "guardrails_append: |", "  One more.", "  And another.",
+        "max_artifacts: 5", "max_duration_s: 90.5", "permissions: all", "on_mail: yes", "respawn:",
+        "  policy: always", "  limit: 2", "  backoff_s: 0.5", "guardrails_append: |", "  One more.", "  And another.",
     )  # fmt: skip
     assert kind == Kind(
         name="k", description="looks around", host="claude", model="big", plan_gate=True, seed=True, can_spawn=True,
         max_active=3, decision_rights=("names", "tests"), max_artifacts=5, max_duration_s=90.5, permissions="all",
-        respawn=Respawn("always", 2, 0.5), guardrails_append="One more.\nAnd another.", body="Do it.",
+        respawn=Respawn("always", 2, 0.5), on_mail=True, guardrails_append="One more.\nAnd another.", body="Do it.",
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_no_text_does_more_than_be_refused(front: str, body: str) -> None:
 WORDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "Zs")), max_size=60).map(str.strip)
 KINDS = st.builds(
     Kind, name=st.just("k"), description=WORDS, host=WORDS, model=WORDS, read_only=st.booleans(),
-    plan_gate=st.booleans(), worktree=st.booleans(), seed=st.booleans(), can_spawn=st.booleans(),
+    plan_gate=st.booleans(), worktree=st.booleans(), seed=st.booleans(), can_spawn=st.booleans(), on_mail=st.booleans(),
     max_active=st.integers(0, 1000), decision_rights=st.lists(WORDS.filter(bool), max_size=4).map(tuple),
     max_artifacts=st.integers(0, 1000), max_duration_s=st.integers(0, 1_000_000).map(float),
     permissions=st.sampled_from(kinds.PERMISSIONS),

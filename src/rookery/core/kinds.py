@@ -58,6 +58,7 @@ class Kind(NamedTuple):
     permissions: str = EDIT  # what its program does without asking a person
     commands: tuple[str, ...] = ()  # the beginnings of commands that it may run besides
     respawn: Respawn = Respawn()
+    on_mail: bool = False  # mail for one that is not there, or over, starts it
     guardrails_append: str = ""
     body: str = ""
 
@@ -238,7 +239,7 @@ _READERS: Mapping[str, Callable[[Any, str, _Place], Any]] = {
     "name": _name, "description": _line, "host": _line, "model": _line, "read_only": _switch, "plan_gate": _switch,
     "worktree": _switch, "seed": _seed, "can_spawn": _switch, "max_active": _count, "decision_rights": _texts,
     "max_artifacts": _count, "max_duration_s": _span, "permissions": _permissions, "commands": _commands,
-    "respawn": _respawn, "guardrails_append": _text,
+    "respawn": _respawn, "on_mail": _switch, "guardrails_append": _text,
 }  # fmt: skip
 
 

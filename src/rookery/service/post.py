@@ -10,7 +10,7 @@ from rookery.store.port import Row
 
 from . import idempotency, raising
 from .recipients import Recipients, members, resolve
-from .tx import REACHED, Tx
+from .tx import REACHED, WORKED, Tx
 from .verbs import Arg
 
 KEY_LIMIT = 200
@@ -109,15 +109,7 @@ def broadcast(
     told = [([row], row["name"]) for row in named] if separate else [(named, address)]
     root = _thread_root(tx, thread or reply_to)
     sent = [
-        deliver(
-            tx,
-            sender,
-            draft,
-            Recipients(rows, to, group, {}),
-            group=group,
-            thread=root,
-            reply_to=reply_to,
-        )
+        deliver(tx, sender, draft, Recipients(rows, to, group, {}), group=group, thread=root, reply_to=reply_to)
         for rows, to in told
     ]
     for each in sent if notes else ():
@@ -146,15 +138,7 @@ def reply(
     recipients = resolve(tx, sender, _answered(tx, sender, original, everyone))
     notes = route(tx, sender, draft, recipients)
     _spend(tx, sender, recipients.rows)
-    result = deliver(
-        tx,
-        sender,
-        draft,
-        recipients,
-        group=original["grp"],
-        thread=original["thread"],
-        reply_to=id,
-    )
+    result = deliver(tx, sender, draft, recipients, group=original["grp"], thread=original["thread"], reply_to=id)
     _note_answer(tx, sender, original, result, mark_read, body)
     if notes:
         result["notes"] = notes
@@ -230,7 +214,7 @@ def dispatch(
         said("attachments"), said("tags"), expires, said("asks"), stale,
     )  # fmt: skip
     asks_human = draft.label == mail.ASK_HUMAN
-    recipients = resolve(tx, sender, with_person(args["to"]) if asks_human else args["to"])
+    recipients = resolve(tx, sender, with_person(args["to"]) if asks_human else args["to"], starts=True)
     notes = [*notes, *route(tx, sender, draft, recipients)]
     (spend or _spend)(tx, sender, recipients.rows)
     reply_to: str = said("reply_to", "")
@@ -242,11 +226,20 @@ def dispatch(
         result["escalation"] = raising.asked(tx, sender, draft, result)
     if notes:
         result["notes"] = notes
+    _start(tx, sender, draft, recipients, result)
     if then:
         then(result)
     if key:
         idempotency.remember(tx, sender, key, args, result)
     return result
+
+
+def _start(tx: Tx, sender: Row, draft: mail.Draft, recipients: Recipients, result: dict[str, Any]) -> None:
+    """Workers whose kind says that mail starts them."""
+    if tx.flags & WORKED or recipients.started:
+        from . import summoning
+
+        summoning.follow(tx, sender, draft, recipients, result)
 
 
 def with_person(to: Sequence[str]) -> list[str]:

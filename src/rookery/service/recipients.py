@@ -1,6 +1,6 @@
 """Whom an address means: a name, a group, everyone, or one agent of a role."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rookery.core import errors, names, presence, routing
 from rookery.core.record import NamedTuple
@@ -14,30 +14,52 @@ class Recipients(NamedTuple):
     address: str
     group: str
     reasons: dict[str, str]
+    started: Mapping[str, str] = {}  # who was made for this message, each with its kind
 
 
-def resolve(tx: Tx, sender: Row, to: Sequence[str]) -> Recipients:
-    """Everyone an address list means, each once, in the order given."""
+def resolve(tx: Tx, sender: Row, to: Sequence[str], *, starts: bool = False) -> Recipients:
+    """Everyone an address list means, each once, in the order given. `starts`: a kind may stand for a worker of it."""
     if not to:
         raise errors.BadInput("Nobody to send to.", "Name at least one agent.")
     found: dict[int, Row] = {}
-    group, reasons = "", {}
-    for word in to:
+    group, reasons, started = "", dict[str, str](), dict[str, str]()
+    for word in dict.fromkeys(to):
         target = names.parse_target(word)
         if target.kind == "broadcast":
             rows = [
                 row for row in members(tx, "" if target.name == "all" else target.name) if row["id"] != sender["id"]
             ]
             group = target.name
-        elif target.kind == "any":
-            name, reason = _choose(tx, sender, target.name)
-            rows, reasons[name] = [tx.agent(name)], reason
         else:
-            rows = [tx.agent(target.name)]
+            row = (_of_role if target.kind == "any" else _named)(tx, sender, target.name, starts)
+            rows = [row.agent]
+            started |= {row.agent["name"]: row.kind} if row.kind else {}
+            reasons |= {row.agent["name"]: row.reason} if row.reason else {}
         found.update((row["id"], row) for row in rows)
     if not found:
         raise errors.Refused(f"Nobody but you is in {', '.join(to)}.", "`rook who --all` shows who is.", code="NOBODY")
-    return Recipients(list(found.values()), ", ".join(to), group, reasons)
+    return Recipients(list(found.values()), ", ".join(to), group, reasons, started)
+
+
+class _Meant(NamedTuple):
+    agent: Row
+    kind: str = ""  # it was made for this mail: the kind of its worker
+    reason: str = ""  # it was chosen among others
+
+
+def _named(tx: Tx, sender: Row, name: str, starts: bool) -> _Meant:
+    row = tx.find_agent(name)
+    return _Meant(row) if row else (starts and _started(tx, sender, name)) or _Meant(tx.agent(name))
+
+
+def _started(tx: Tx, sender: Row, name: str) -> _Meant | None:
+    """An agent for a worker that this mail starts, where a kind says so. What the team defines comes first."""
+    if name == names.PERSON or tx.world.directory.is_defined(name):
+        return None
+    from . import summoning  # most mail is for somebody who is there
+
+    made = summoning.reader(tx, sender, name)
+    return _Meant(made, made["role"]) if made else None
 
 
 def members(tx: Tx, group: str) -> list[Row]:
@@ -70,13 +92,16 @@ def _member(tx: Tx, group: str, name: str) -> str:
     return name
 
 
-def _choose(tx: Tx, sender: Row, role: str) -> tuple[str, str]:
+def _of_role(tx: Tx, sender: Row, role: str, starts: bool) -> _Meant:
     for name in tx.world.directory.with_role(role):  # defined, though it may never have joined
         if tx.find_agent(name) is None:
             tx.make_agent(name, role=role)
     rows = tx.all("candidates_for_role", role=role, sender=sender["id"])
+    if starts and not rows and (made := _started(tx, sender, role)):
+        return made
     candidates = [
         routing.Candidate(row["name"], tx.liveness(row) is presence.Liveness.LIVE, row["load"], row["shared"])
         for row in rows
     ]
-    return routing.choose(role, candidates, [row["role"] for row in tx.all("agent_roles")])
+    name, reason = routing.choose(role, candidates, [row["role"] for row in tx.all("agent_roles")])
+    return _Meant(tx.agent(name), reason=reason)

@@ -23,12 +23,12 @@ def follow(
     tx.event("spawn.requested", me["name"], target=asked, ref=result["id"], preview=str(request.get("reason") or ""),
              spawn=dict(request), refs=list(refs), by=by)  # fmt: skip
     if not tx.settings["spawn.by_message"]:
-        _note(result, "The worker it asks for is recorded; spawning by message is off (spawn.by_message).")
+        note(result, "The worker it asks for is recorded; spawning by message is off (spawn.by_message).")
         return
     try:
         wanted = spawning.wanted(request, tx.settings["spawn.meshes"])
-        _allow(tx, me, by, len(wanted))
-        orders = [_order(tx, me, kind) for kind in wanted]
+        allow(tx, me, by, len(wanted))
+        orders = [order(tx, me, kind) for kind in wanted]
     except errors.RookError as refusal:  # nothing was written so far
         _refuse(tx, me, asked, result, refusal)
         return
@@ -38,7 +38,7 @@ def follow(
 # -- whether ---------------------------------------------------------------------------------------------------------
 
 
-def _allow(tx: Tx, me: Row, by: str, count: int) -> None:
+def allow(tx: Tx, me: Row, by: str, count: int) -> None:
     bound = policies.worker_of(tx, me)
     if bound is not None:
         refusal = kinds.spawn_refusal(bound.kind, bound.depth, tx.settings["worker.depth"])
@@ -74,7 +74,7 @@ def _lately(tx: Tx, me: Row) -> Row:
     return row
 
 
-def _order(tx: Tx, me: Row, kind: str) -> working.Asked:
+def order(tx: Tx, me: Row, kind: str) -> working.Asked:
     return working.settled(tx, me, working.of_agent(tx, me), kind=kind)
 
 
@@ -88,7 +88,7 @@ def _make(
     words = spawning.assignment(request, subject)
     kept = spawning.extra(request, result["id"], refs, by, len(orders))
     made = [working.write(tx, me, words, order, extra=kept) for order in orders]
-    _count(tx, me, result["id"], len(made))
+    count(tx, me, result["id"], len(made))
     cards = [working.find(tx, id) for id in made]
     result["spawned"] = [{"id": row["id"], "name": row["name"], "kind": row["kind"]} for row in cards]
     listed = ", ".join(f"{row['id']} ({row['name']}, {row['kind']})" for row in cards)
@@ -101,18 +101,18 @@ def _make(
 
 def _refuse(tx: Tx, me: Row, asked: str, result: dict[str, Any], refusal: errors.RookError) -> None:
     told = bool(_lately(tx, me)["refused"])
-    _count(tx, me, result["id"], 0)
+    count(tx, me, result["id"], 0)
     tx.event("spawn.refused", me["name"], target=asked, ref=result["id"], preview=refusal.message, code=refusal.code)
-    _note(result, f"No worker was made: {refusal.message} {refusal.hint}")
+    note(result, f"No worker was made: {refusal.message} {refusal.hint}")
     if not told:
         subject = f"No worker was made for {result['id']}"
         held.tell(tx, [me["name"]], subject, f"{refusal.message}\n{refusal.hint}", tags=("worker",))
 
 
-def _count(tx: Tx, me: Row, message: str, made: int) -> None:
+def count(tx: Tx, me: Row, message: str, made: int) -> None:
     tx.run("forget_spawn_asks", before=tx.now - spawning.WINDOW_MS)
     tx.run("note_spawn_ask", message=message, sender=me["id"], made=made)
 
 
-def _note(result: dict[str, Any], said: str) -> None:
+def note(result: dict[str, Any], said: str) -> None:
     result["notes"] = [*result.get("notes", ()), said]

@@ -175,13 +175,14 @@ def _seed(tx: Tx, me: Row) -> str:
 
 
 def write(
-    tx: Tx, me: Row, told: str, asked: Asked, name: str = "", start: str = "", extra: Mapping[str, Any] = {}
-) -> str:
+    tx: Tx, me: Row, told: str, asked: Asked, name: str = "", start: str = "", extra: Mapping[str, Any] = {},
+    agent: Row | None = None,
+) -> str:  # fmt: skip
     tx.raise_flags(WORKED)
     number = tx.one("raise_counter", name="worker")
     assert number is not None
     id = f"{workers.PREFIX}{number['value']}"
-    agent = _new_agent(tx, name, asked.kind)
+    agent = agent or _new_agent(tx, name, asked.kind)
     task, title = ("", "") if asked.role in ("lobby", "plan") else _task(tx, me, agent, told, asked)
     tx.run(
         "new_worker", n=number["value"], id=id, agent=agent["id"], kind=asked.kind, profile=json.dumps(asked.profile),
@@ -385,6 +386,12 @@ def respawn(tx: Tx, id: Id, *, reason: Annotated[str, Arg("why", flag="-m")] = "
     """Start its program anew: at once if it is over, else once it has been stopped."""
     row = _mine(tx, id)
     why = text.check_text(reason, "the reason")[:300]
+    again(tx, row, why)
+    tx.beat()
+    return show(tx, row["id"])
+
+
+def again(tx: Tx, row: Row, why: str) -> None:
     if row["state"] == State.ENDED:
         if row["task"] and row["report"] != Report.DONE:
             agent = tx.find_agent(row["name"])
@@ -396,8 +403,6 @@ def respawn(tx: Tx, id: Id, *, reason: Annotated[str, Arg("why", flag="-m")] = "
         tx.run("wish_worker", id=row["id"], wish=Wish.RESPAWN, why=why)
     tx.event("worker.respawn", tx.me()["name"], target=row["name"], ref=row["id"], preview=why)
     tx.ring(workers.KEEPER)
-    tx.beat()
-    return show(tx, row["id"])
 
 
 def delete(tx: Tx, id: Id) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def _facts(kind: dict[str, Any]) -> list[tuple[str, RenderableType]]:
         ("artifacts", str(kind["max_artifacts"] or "")),
         ("time", f"{kind['max_duration_s']:g} s" if kind["max_duration_s"] else ""),
         ("unasked", {"ask": "nothing", "read": "reading", "edit": "edits", "all": "everything"}[kind["permissions"]]),
+        ("mail", "starts it" if kind["on_mail"] else ""),
         ("respawn", "" if respawn["policy"] == "never" else again),
     ]
 

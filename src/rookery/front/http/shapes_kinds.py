@@ -54,6 +54,7 @@ class Kind(TypedDict):
     max_duration_s: float
     permissions: str
     respawn: Respawn
+    on_mail: bool
     guardrails_append: str
     body: str
     guardrails: str
