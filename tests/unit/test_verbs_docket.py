@@ -625,6 +625,24 @@ def test_evidence_that_somebody_pins_is_on_the_docket(shop: Shop) -> None:
     assert queue(shop) == []
 
 
+def test_what_failed_and_was_changed_lately_is_shown_below_and_asks_nothing(shop: Shop) -> None:
+    id = shop.worker()
+    for number in range(7):
+        edited(shop, id, f"m{number}.py")
+    ran_tests(shop, id)
+    ran_tests(shop, id, failed=True, command="make test")
+
+    def lately() -> list[tuple[str, str, str]]:
+        return [(each["rank"], each["id"], each["title"]) for each in shop.stage.call("docket")["lately"]]
+
+    changed = [("file", f"f{number + 1}", f"m{number}.py +1 -0") for number in (6, 5, 4, 3, 2)]
+    assert (queue(shop), lately()) == ([], [("error", "t2", "make test"), *changed])
+    shop.stage.call("pin", refs=["t2"])
+    assert (queue(shop), lately()) == (["t2"], changed), "not in both"
+    shop.stage.clock.pass_time(61 * MINUTE)
+    assert lately() == []
+
+
 @pytest.mark.slow
 def test_land_add_is_a_decision_too(shop: Shop) -> None:
     shop.done(shop.worker())

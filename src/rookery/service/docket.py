@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from rookery.core import docket, errors, text, times, workers
-from rookery.core.docket import About, Action, Matter, Subject
+from rookery.core.docket import About, Action, Matter, Rank, Subject
 from rookery.core.protocol import Outcome
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
@@ -23,6 +23,7 @@ from .verbs import Arg
 
 SHOWN = 50
 RECENT = 5
+LATELY_MS = 3_600_000
 FILES, LINES, TAIL, SUMMARY, QUESTION = 20, 10, 15, 4_000, 4_000
 Named = Annotated[
     str, Arg("what is judged: w3/q1, w3/x2, w3/2, e3, item-...; or a worker", positional=True, metavar="SUBJECT")
@@ -64,8 +65,21 @@ def queue(
         "waiting": sum(row["times"] if all else row["mine"] or 0 for row in counted),
         "others": 0 if all else sum(row["times"] - (row["mine"] or 0) for row in counted),
         "counts": {docket.Rank(row["rank"]).name.lower(): row["times"] if all else row["mine"] or 0 for row in counted},
-        "recent": [decisions.card(row) for row in recent], "debt": owed["times"] if owed else 0,
+        "lately": _lately(tx), "recent": [decisions.card(row) for row in recent], "debt": owed["times"] if owed else 0,
     }  # fmt: skip
+
+
+def _lately(tx: Tx) -> list[dict[str, Any]]:
+    """What failed and what was changed just now, newest first: it asks nobody anything unless somebody pins it."""
+    more = {"since": tx.wall - LATELY_MS, "form": "", "limit": RECENT}
+    failed = tx.all("evidence_that_failed", kind="", **more)
+    edited = tx.all("evidence_of_kind", kind="edit", **more)
+    found = [*((Rank.ERROR, row) for row in failed), *((Rank.FILE, row) for row in edited if not row["failed"])]
+    return [
+        {"id": row["id"], "rank": rank.name.lower(), "kind": row["kind"], "title": row["title"],
+         "worker": row["worker"] or None, "by": row["agent_name"], "at": times.iso(row["at"])}
+        for rank, row in found if not row["pinned"]
+    ]  # fmt: skip
 
 
 def line(tx: Tx, row: Row) -> dict[str, Any]:

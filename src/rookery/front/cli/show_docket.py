@@ -65,11 +65,21 @@ def _foot(result: dict[str, Any]) -> list[RenderableType]:
                 "dim",
             )
         )
+    if result["lately"]:
+        head = say(("seen lately", "bold"), ("  asks nothing; `rook pin ID` puts one above", "dim"))
+        parts += [Text(""), head, *(_seen(each) for each in result["lately"])]
     if result["recent"]:
         parts += [Text(""), Text("decided lately", "bold"), *(_decided(each) for each in result["recent"])]
     if result["items"]:
         parts.append(Text(f"\n`rook verdict {result['items'][0]['subject']}` shows the first, and asks.", "dim"))
     return parts
+
+
+def _seen(each: dict[str, Any]) -> Text:
+    word = "changed" if each["rank"] == "file" else "failed"
+    who = each["worker"] or each["by"]
+    return say((f"  {short(each['at'])}  ", "dim"), (each["id"], "cyan"), f" {each['kind']} ",
+               (word, RANK[each["rank"]][1]), f" {one_line(each['title'], 80)}", (f"  {who}", "dim"))  # fmt: skip
 
 
 def _decided(each: dict[str, Any]) -> Text:

@@ -44,12 +44,23 @@ class Decision(TypedDict):
     at: str
 
 
+class Lately(TypedDict):
+    id: str
+    rank: str
+    kind: str
+    title: str
+    worker: str | None
+    by: str
+    at: str
+
+
 class Docket(TypedDict):
     of: str
     items: list[DocketLine]
     waiting: int
     others: int
     counts: Counts
+    lately: list[Lately]
     recent: list[Decision]
     debt: int
 
