@@ -278,3 +278,14 @@ def test_mailboxes_go_out_and_come_back(rook: Terminal, tmp_path: Path):
     rook.environ["ROOK_TEAM"] = "copy"
     assert rook.json("import", "mailboxes", "tree") | {"folder": ""} == {"imported": 1, "skipped": 0, "folder": ""}
     assert rook.json("--as", "implementer", "inbox")["messages"][0]["id"] == id
+
+
+@pytest.mark.parametrize(("argv", "near"), [
+    (("verdict", "w1", "promot"), "Did you mean promote?"), (("land", "lst"), "Did you mean list?"),
+    (("sned", "x"), "Did you mean send"), (("send", "ada", "-p", "urgnt"), "Did you mean urgent?"),
+])  # fmt: skip
+def test_what_was_nearly_right_is_guessed(rook: Terminal, argv: tuple[str, ...], near: str):
+    reply = rook(*argv)
+    assert reply.code == 2
+    assert near in reply.err
+    assert "rook: rook" not in reply.err

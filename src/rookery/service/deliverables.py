@@ -182,8 +182,10 @@ def whole(row: Row) -> Row:
 def find(tx: Tx, worker: str, version: int) -> Row:
     row = tx.one("deliverable", worker=worker, version=version)
     if row is None:
+        known = tx.one("last_version", worker=worker)
         raise errors.UnknownName(
-            f"{worker} has no version {version}.", f"`rook deliverables {worker}` lists them.",
+            f"{worker} has no version {version}." if known else f"No worker {worker} has reported anything.",
+            f"`rook deliverables {worker}` lists them." if known else "`rook docket` shows what is asked.",
             code="UNKNOWN_DELIVERABLE",
         )  # fmt: skip
     return row

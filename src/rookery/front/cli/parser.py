@@ -2,15 +2,17 @@
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, get_args, get_origin
 
-from rookery.core import errors, times
+from rookery.core import errors, names, times
 from rookery.service.verbs import Parameter, Verb, parameters
 
 from .call import Call, Extra
 
 KINDS = {"json": "JSON", "when": "WHEN", "past": "WHEN", "span": "SPAN", "money": "AMOUNT"}
+_CHOICE = re.compile(r"invalid choice: '?(.*?)'? \(choose from (.*)\)")
 STDIN_ARGUMENTS = (
     "body", "notes", "description", "summary", "said", "reason", "feedback", "spec", "content", "question",
 )  # fmt: skip
@@ -37,7 +39,11 @@ class Parser(argparse.ArgumentParser):
         hint = f"It needs {' '.join(needed)}. " if needed and "required" in message else ""
         if "expected one argument" in message:
             hint = "A value that begins with a dash is joined to its flag: --flag=-value. "
-        raise errors.BadInput(f"{self.prog}: {message}.", f"{hint}`{self.prog} --help` tells more.", code="USAGE")
+        if chosen := _CHOICE.search(message):
+            near = names.did_you_mean(chosen[1], chosen[2].replace("'", "").split(", "))
+            hint = f"{near} " if near else ""
+        said = f"{message[:1].upper()}{message[1:]}"
+        raise errors.BadInput(f"{said}.", f"{hint}`{self.prog} --help` tells more.", code="USAGE")
 
     def read(self, argv: Sequence[str]) -> dict[str, Any] | None:
         """The arguments, or None if help is wanted (wherever it stands, whatever else is wrong)."""

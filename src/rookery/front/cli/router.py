@@ -321,10 +321,12 @@ def find(argv: list[str]) -> tuple[Command, list[str]]:
             return BY_NAME[words], argv[length:]
     family = [name for name in BY_NAME if name.startswith(f"{argv[0]} ")]
     if family:
-        known = ", ".join(name.partition(" ")[2] for name in family)
+        known = [name.partition(" ")[2] for name in family]
+        near = names.did_you_mean(argv[1], known) if len(argv) > 1 else ""
         raise errors.BadInput(
-            f"`rook {argv[0]}` takes one of: {known}.", f"`rook {family[0]} --help` tells more.", code="USAGE"
-        )
+            f"`rook {argv[0]}` takes one of: {', '.join(known)}.", near or f"`rook {family[0]} --help` tells more.",
+            code="USAGE",
+        )  # fmt: skip
     hint = names.did_you_mean(argv[0], BY_NAME) or "`rook --help` lists the commands."
     raise errors.BadInput(f"There is no command {argv[0]!r}.", hint, code="USAGE")
 
