@@ -104,6 +104,20 @@ def test_respawn_by_hand_hands_the_task_on_under_a_new_epoch(stage: Stage) -> No
     assert stage.call("task.show", id="task-0001")["lease"]["epoch"] > first
 
 
+@pytest.mark.parametrize(("more", "ways"), [
+    ({"host": "claude"}, ["terminal"]), ({"host": "script", "program": ["sh"]}, []),
+])  # fmt: skip
+def test_a_plain_program_is_never_typed_into(stage: Stage, more: dict[str, Any], ways: list[str]) -> None:
+    """Mail for it waits until it looks: tried at its terminal, it would have been given up after a while."""
+    name, (pid, since) = spawn(stage, **more)["name"], stage.process()
+    pane = {"kind": "tmux", "socket": "/x/s", "pane": "%1"}
+    run = begin(stage, "w1")["run"]
+    keeper = stage.caller("system", process=stage.process())
+    stage.call("worker.started", keeper, id="w1", run=run, pid=pid, since=since, terminal=pane)
+    assert [way["channel"] for way in stage.call("whois", name=name)["ways"]] == ways
+    assert card(stage)["state"] == "running"
+
+
 def test_limits_are_counted_when_a_run_begins(build: Build) -> None:
     stage = build(worker__limit=2)
     for _ in range(3):

@@ -20,7 +20,7 @@ from . import mesh as meshing
 from . import tokens as minting
 from .tx import Tx
 from .verbs import Arg
-from .workers import asker_of, end, facts, find, give_back, limits_of
+from .workers import SCRIPT, asker_of, end, facts, find, give_back, limits_of
 
 LOOK = 1_000
 START_MS = 60_000  # as long a start may take before another may look after it
@@ -192,7 +192,8 @@ def started(
     if not session:
         arrival = mesh.Arrival.RETURN if agent["session"] else mesh.Arrival.FRESH
         session = meshing.new_session(tx, agent, facts, arrival, row["kind"], False, where)[0]
-    endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
+    if row["host"] != SCRIPT:  # a plain program is never typed into: it would run what it is given
+        endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
     tx.run("worker_runs", id=id, run=run, tree=tree, base=base)
     tx.run("run_started", id=run, pid=pid, started=since, terminal=json.dumps(terminal or {}), session=session,
            model=row["model"])  # fmt: skip
