@@ -132,6 +132,15 @@ def test_signals_for_the_program_leave_its_code(starter: Starter, where: Place) 
     assert starting.exit_code(where, {}) == 9
 
 
+def test_what_was_started_while_the_others_were_asked_is_asked_too(starter: Starter, where: Place) -> None:
+    """A shell between two commands: the next one begins after the look, and did not have to be killed."""
+    last = "trap 'sleep 1000 & exit 9' TERM; echo on; while :; do sleep 0.02; done"
+    begun = start(starter, where, "sh", "-c", last)
+    until(lambda: "on" in Path(where.of_run("output.log")).read_text())
+    done = runs.end(RUN, begun.process, 30.0, reap=starter.reap)
+    assert (done.killed, done.left, runs.carriers(RUN)) == (0, 0, [])
+
+
 def test_what_can_not_be_started_is_refused(starter: Starter, where: Place) -> None:
     with pytest.raises(BadInput):
         start(starter, where)

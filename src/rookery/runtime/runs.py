@@ -144,16 +144,23 @@ def end(run: str, first: Process | None, term_s: float, *, reap: Callable[[], No
 
     `reap` is called while it waits, for those that are children of this process.
     """
-    there = members(run, first)
-    asked = sum(send(each, signal.SIGTERM) for each in there) if term_s > 0 else 0
-    for each in there:
-        send(each, signal.SIGCONT)  # one that is stopped would not hear it
-    there = _gone_by(run, first, there, time.monotonic() + term_s, reap)
+    there, asked, ends = members(run, first), dict[Process, bool](), time.monotonic() + term_s
+    while new := [each for each in there if each not in asked]:  # a later one was started while the others were asked
+        asked |= {each: _ask(each) for each in new} if term_s > 0 else dict.fromkeys(new, False)
+        there = _gone_by(run, first, there, ends, reap)
+        if time.monotonic() >= ends:
+            break
     killed, ends = 0, time.monotonic() + LAST_S
     while there and time.monotonic() < ends:
         killed += sum(send(each, signal.SIGKILL) for each in there)
         there = _gone_by(run, first, there, time.monotonic() + LOOK_S, reap)
-    return Ended(asked, killed, len(there))
+    return Ended(sum(asked.values()), killed, len(there))
+
+
+def _ask(each: Process) -> bool:
+    asked = send(each, signal.SIGTERM)
+    send(each, signal.SIGCONT)  # one that is stopped would not hear it
+    return asked
 
 
 def _gone_by(
