@@ -36,7 +36,7 @@ test: $(ENV) ## the fast tests; what this machine lacks is named and skipped
 	@$(PYTEST) $(ARGS)
 
 test-hosts: hosts ## the tests with the real agent programs alone
-	@ROOK_NO_SKIPS=1 $(PYTEST) -m hosts tests/hosts $(ARGS)
+	@ROOK_ALL_HOSTS=1 ROOK_NO_SKIPS=1 $(PYTEST) -m hosts tests/hosts $(ARGS)
 
 # Many of these tests wait for real programs: two to a core.
 test-all: WORKERS = 4
@@ -57,7 +57,7 @@ hosts-lock: $(ENV) ## write the package-lock.json of tests/hosts and tests/tools
 	@$(PY) -m tests.tools.kit lock
 
 hosts-seen: hosts ## write anew what the agent programs give their hooks
-	@ROOK_WRITE_SEEN=1 $(PYTEST) -m hosts tests/hosts/test_seen.py tests/hosts/test_terminals.py tests/hosts/test_launched.py tests/hosts/test_recorded.py $(ARGS)
+	@ROOK_ALL_HOSTS=1 ROOK_WRITE_SEEN=1 $(PYTEST) -m hosts tests/hosts/test_seen.py tests/hosts/test_terminals.py tests/hosts/test_launched.py tests/hosts/test_recorded.py $(ARGS)
 
 lint: $(ENV) ## ruff: rules and format
 	@$(BIN)/ruff check

@@ -88,7 +88,7 @@ def test_h21_eight_processes_race_for_two_thousand_tasks(home: str, team: Team) 
 @pytest.mark.torture
 @pytest.mark.timeout(900)
 def test_h21_eight_processes_race_for_twenty_thousand_tasks(home: str, team: Team) -> None:
-    check_race(home, team, 20_000, finish=True)
+    check_race(home, team, 20_000, finish=False)
 
 
 @pytest.mark.slow

@@ -14,8 +14,10 @@ from tests.hosts.model.script import say
 from tests.hosts.programs import ALL
 from tests.hosts.stage import Stage
 from tests.hosts.tui import HOLD, IDLE, HeldTui, settled
+from tests.support.families import most
 from tests.support.panes import until
 
+SCREENS = ("claude", "codex", "gemini", "opencode", "copilot", "pi")
 pytestmark = pytest.mark.hosts
 
 RULES = Rules(cap_s=60.0)
@@ -41,7 +43,7 @@ def becomes(tui: HeldTui, state: State) -> None:
     until(lambda: view(tui).state is state, lambda: f"{state}, but {view(tui)}:\n{tui.screen()}")
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "copilot", "pi"])
+@pytest.mark.parametrize("name", most(SCREENS, "gemini", "opencode", "copilot", "pi"))
 def test_an_idle_program_is_given_the_text_and_a_busy_one_only_after_its_turn(tmp_path: Path, name: str) -> None:
     moves = [say("the first answer"), HOLD, say("the second answer"), say("the third answer")]
     with HeldTui(settled(Stage(tmp_path, ALL[name])), moves) as tui:

@@ -26,6 +26,7 @@ from tests.hosts.programs.opencode import pretend_installed
 from tests.hosts.stage import INSTALLED, Run
 from tests.hosts.test_terminals import becomes
 from tests.hosts.tui import Tui, settled
+from tests.support.families import most
 
 pytestmark = pytest.mark.hosts
 
@@ -189,7 +190,7 @@ def test_a_reader_reports_by_its_shell(crew: Crew, host: str) -> None:
     assert worker.tasks() == ["Reported"], answered(run)
 
 
-@pytest.mark.parametrize("host", SERVED)
+@pytest.mark.parametrize("host", most(SERVED, "opencode"))
 def test_a_reader_reports_by_tools_of_a_server_that_it_was_started_with(crew: Crew, host: str) -> None:
     worker = Worker(crew, host)
     moves = [*worker.member.mcp("who"), expect("SwiftRaven"), say("All done.")]
@@ -254,7 +255,7 @@ def test_a_seed_that_is_not_there_ends_the_worker_and_is_told(crew: Crew, host: 
 
 
 @pytest.mark.tmux
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", most(HOSTS, "opencode"))
 def test_a_worker_at_a_terminal_begins_by_itself_and_rests_when_it_is_done(crew: Crew, host: str) -> None:
     worker = Worker(crew, host)
     with worker.at_terminal(deeds(worker)) as tui:

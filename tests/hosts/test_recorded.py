@@ -18,6 +18,7 @@ from tests.hosts.crew import Crew
 from tests.hosts.stage import INSTALLED
 from tests.hosts.test_launched import HOSTS, NAME, Worker
 from tests.support import recorded
+from tests.support.families import most
 
 pytestmark = pytest.mark.hosts
 WRITE = os.environ.get("ROOK_WRITE_SEEN") == "1"  # before a test loses its variables
@@ -31,7 +32,7 @@ def crew() -> Generator[Crew]:
         yield made
 
 
-@pytest.mark.parametrize("name", [*HOSTS, "codex-code"])
+@pytest.mark.parametrize("name", most([*HOSTS, "codex-code"], "opencode"))
 def test_a_program_does_what_its_recorded_session_shows(crew: Crew, name: str) -> None:
     worker = Worker(crew, name.partition("-")[0], program=name)
     run, _ = worker.headless(recording.moves(worker.program, worker.tree), permissions=launching.ALL)

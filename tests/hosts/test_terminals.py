@@ -24,6 +24,7 @@ from tests.hosts.model.script import call, say
 from tests.hosts.programs import ALL
 from tests.hosts.stage import Stage
 from tests.hosts.tui import HOLD, IDLE, Tui, settled
+from tests.support.families import most
 from tests.support.panes import until
 
 pytestmark = [pytest.mark.hosts, pytest.mark.tmux]
@@ -148,7 +149,7 @@ def test_half_a_line_is_left_untouched_and_the_text_comes_after_it(tmp_path: Pat
         assert tui.heard("half a li") == 0
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", most(EVERY, "opencode", "copilot"))
 def test_hostile_text_of_several_lines_arrives_as_one_prompt(tmp_path: Path, name: str) -> None:
     hostile = "First\x1b[201~\rsecond\x03\x04 line\x00\n\n\tthird \x1b]0;title\x07"
     hostile += "\x9b31mline \u202eback\x1b\n/quit\r\nlast."
@@ -180,7 +181,7 @@ def test_a_question_about_trust_is_reported_and_not_answered(tmp_path: Path, nam
         until(lambda: tui.heard("Mail from wren.") == 1, tui.screen)
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name != "pi"])  # which asks for no leave
+@pytest.mark.parametrize("name", most([name for name in EVERY if name != "pi"], "opencode"))  # pi asks for no leave
 def test_a_question_for_leave_is_reported_and_not_answered(tmp_path: Path, name: str) -> None:
     stage = stage_of(tmp_path, name)
     made = stage.place.home / "made"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
@@ -199,11 +199,11 @@ def test_budgets_beside_a_model_for_longer(shop: tuple[SqliteStore, Any]) -> Non
     assert ledger.faults(store.location) == []
 
 
-BUGS = {
-    "a counter that forgets": ("count_agent_usage", "tokens = tokens + :tokens", "tokens = :tokens"),
-    "a meter that falls": ("read_meter", "max(usage_meters.input, excluded.input)", "excluded.input"),
-    "a limit that sees no use": ("agent_terms", "max_cost, tokens", "max_cost, 0 AS tokens"),
-    "a task that is not looked at": ("tasks_held_by", "holder = :agent", "holder = :agent + 99"),
+BUGS = {  # each with a seed from which it shows soon
+    "a counter that forgets": (1, "count_agent_usage", "tokens = tokens + :tokens", "tokens = :tokens"),
+    "a meter that falls": (1, "read_meter", "max(usage_meters.input, excluded.input)", "excluded.input"),
+    "a limit that sees no use": (4, "agent_terms", "max_cost, tokens", "max_cost, 0 AS tokens"),
+    "a task that is not looked at": (6, "tasks_held_by", "holder = :agent", "holder = :agent + 99"),
 }
 
 
@@ -213,12 +213,10 @@ def test_control_a_seeded_bug_is_found(
     shop: tuple[SqliteStore, Any], monkeypatch: pytest.MonkeyPatch, bug: str
 ) -> None:
     store, machine = shop
-    name, old, new = BUGS[bug]
+    from_seed, name, old, new = BUGS[bug]
     text = queries.load("sqlite")
     assert old in text[name], "the statement was rewritten: spoil it another way"
     monkeypatch.setitem(store._queries, name, text[name].replace(old, new))
-    thorough = settings(
-        max_examples=300, stateful_step_count=30, phases=[Phase.generate], derandomize=True, database=None
-    )  # fmt: skip
+    thorough = settings(max_examples=300, stateful_step_count=30, phases=[Phase.generate], database=None)
     with pytest.raises((AssertionError, pytest.fail.Exception, BudgetSpent)):
-        run_state_machine_as_test(machine, settings=thorough)
+        run_state_machine_as_test(seed(from_seed)(machine), settings=thorough)

@@ -38,5 +38,6 @@ def _made() -> Path:
     atexit.register(folder.cleanup)
     path = Path(folder.name)
     git("init", "-q", "-b", "main", cwd=path)
+    git("config", "maintenance.auto", "false", cwd=path)  # the git of a killed worker would leave its lock
     git("commit", "-q", "--allow-empty", "-m", "first", cwd=path)
     return path

@@ -17,8 +17,9 @@ KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME")
 
 # Nobody's hook decides here, nobody's key signs, and what a person set up for themselves moves no branch of theirs.
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "-c", "core.fsmonitor=false",
-         "-c", "gc.auto=0", "-c", "rebase.updateRefs=false", "-c", "rebase.autoStash=false",
-         "-c", "rebase.autoSquash=false", "-c", "merge.verifySignatures=false")  # fmt: skip
+         "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "rebase.updateRefs=false",
+         "-c", "rebase.autoStash=false", "-c", "rebase.autoSquash=false",
+         "-c", "merge.verifySignatures=false")  # fmt: skip
 
 
 class Said(NamedTuple):

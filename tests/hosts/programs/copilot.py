@@ -1,11 +1,18 @@
+import functools
+import os
+import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.hosts.install import search_path, wanted
 from tests.hosts.model.script import Move, call
 
 from .port import BASE_URL, Place, Program, hook_command, save_json
 
+INSTALLED = wanted()  # before any test changes HOME
 MOMENTS = {
     "sessionStart": "start",
     "userPromptSubmitted": "prompt",
@@ -25,6 +32,8 @@ class Copilot(Program):
     def settle(self, place: Place) -> None:
         """Without trust in the folder its hooks are passed over in silence, even where every tool is allowed."""
         save_json(place.home / ".copilot" / "config.json", {"trustedFolders": [str(place.project)]})
+        (place.home / ".cache" / "copilot").mkdir(parents=True)
+        (place.home / ".cache" / "copilot" / "pkg").symlink_to(unpacked())
 
     def command(self, prompt: str) -> list[str]:
         return ["copilot", "--allow-all-tools", "--no-auto-update", "--prompt", prompt]
@@ -59,3 +68,18 @@ class Copilot(Program):
 
     def mcp(self, server: str, tool: str, args: Mapping[str, Any]) -> list[Move]:
         return [call(f"{server}-{tool}", **args)]
+
+
+@functools.cache
+def unpacked() -> Path:
+    """What the program unpacks into a home at its first start, 240 MB: once for all homes of these tests."""
+    shared = INSTALLED.with_name(f"{INSTALLED.name}.copilot")
+    if not shared.exists():
+        with tempfile.TemporaryDirectory(dir=shared.parent) as home:
+            environ = {"HOME": home, "PATH": search_path(INSTALLED), "COPILOT_OFFLINE": "true"}
+            subprocess.run(
+                ["copilot", "--version"], env=environ, cwd=home, check=True, capture_output=True, timeout=120
+            )
+            with suppress(OSError):  # another was quicker
+                os.rename(Path(home, ".cache", "copilot", "pkg"), shared)
+    return shared
