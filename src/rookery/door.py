@@ -35,7 +35,7 @@ ALONE = frozenset((
     "bundle save", "verdict", "decisions",
 ))  # fmt: skip
 NOT_HERE = ("ROOK_URL", "ROOK_STORE")  # the ledger is somewhere else
-PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "TMUX", "TMUX_PANE")  # besides everything that begins with ROOK_
+PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "TMUX", "TMUX_PANE", "COPILOT_HOME")  # and all that begins with ROOK_
 
 HEAD = 4
 REQUEST_LIMIT = 4 << 20  # the kernel passes a command no more than 2 MiB of words and variables

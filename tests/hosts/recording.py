@@ -19,7 +19,8 @@ from tests.hosts.programs.port import Program
 
 DATA = Path(__file__).parents[1] / "data"
 PLACES = {"claude": ".claude/projects/*/*.jsonl", "codex": ".codex/sessions/*/*/*/*.jsonl",
-          "gemini": ".gemini/tmp/*/chats/*.jsonl"}  # fmt: skip
+          "gemini": ".gemini/tmp/*/chats/*.jsonl", "copilot": ".copilot/session-state/*/events.jsonl",
+          "pi": ".pi/agent/sessions/*/*.jsonl"}  # fmt: skip
 LONGEST, SHORT, MOST = 1_000, 60, 40  # characters of a text, of one of the program's own, members of a list
 OWN = {
     "api-request-shape",

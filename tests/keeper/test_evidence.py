@@ -187,9 +187,21 @@ def test_what_another_agent_does_is_read_by_the_daemon_that_its_hook_told(here: 
     assert {each["worker"] for each in evidence(here)} == {None}
 
 
-def hook(here: Site, event: dict[str, Any]) -> None:
-    environ = environment(here.folder, **here.environ, ROOK_AGENT="ada", ROOK_MESH_AUTO_JOIN="true")
-    words = [sys.executable, "-m", "rookery", "hook", "claude"]
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["copilot", "pi"])
+def test_so_are_the_records_of_copilot_which_does_not_tell_where_and_of_pi(here: Site, host: str) -> None:
+    record = here.folder / "home" / "session-state" / "s-1" / "events.jsonl"
+    record.parent.mkdir(parents=True)
+    record.write_text("".join(f"{line}\n" for line in recorded.lines("transcripts", host)))
+    start = {"copilot": {"sessionId": "s-1"}, "pi": {"session": "s-1", "transcript": str(record)}}[host]
+    with here.up():
+        hook(here, start, host, "start", COPILOT_HOME=str(here.folder / "home"))
+        until(lambda: kinds(here) == KINDS | {"prompt": 1}, lambda: (kinds(here), here.log()))
+
+
+def hook(here: Site, event: dict[str, Any], *host: str, **more: str) -> None:
+    environ = environment(here.folder, **here.environ, ROOK_AGENT="ada", ROOK_MESH_AUTO_JOIN="true", **more)
+    words = [sys.executable, "-m", "rookery", "hook", *(host or ("claude",))]
     done = subprocess.run(
         words, cwd=here.repo, env=environ, input=json.dumps(event), text=True, capture_output=True, timeout=60
     )

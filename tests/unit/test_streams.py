@@ -136,14 +136,17 @@ def test_a_text_is_cut_and_a_number_that_is_none_counts_nothing() -> None:
 def test_every_program_that_can_be_started_headless_has_a_stream_that_is_known() -> None:
     assert [host for host in HOSTS if not streams.streamed(host)] == []
     assert not streams.streamed(launching.SCRIPT)
-    assert [host for host in HOSTS if transcripts.kept(host)] == ["claude", "codex", "gemini"]
+    assert [host for host in HOSTS if transcripts.kept(host)] == ["claude", "codex", "gemini", "copilot", "pi"]
     assert streams.read("script", "{}") is None
 
 
 def test_a_record_is_counted_the_same_when_it_is_read_again() -> None:
     gemini = {"id": "a", "type": "gemini", "content": "x", "tokens": {"input": 10, "output": 5}, "model": "m"}
     codex = {"type": "token_usage_record", "payload": {"response_id": "r1", "usage": {"input_tokens": 10}}}
-    for host, line in (("gemini", gemini), ("codex", codex)):
+    copilot = {"id": "c", "type": "session.usage_record", "data": {"usage": {"inputTokens": 10, "outputTokens": 5}}}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "x"}], "usage": {"input": 10, "output": 5}}
+    pi = {"id": "p", "type": "message", "message": said}
+    for host, line in (("gemini", gemini), ("codex", codex), ("copilot", copilot), ("pi", pi)):
         counted = Tally()
         for _ in range(2):
             counted.add(transcripts.read(host, json.dumps(line)))

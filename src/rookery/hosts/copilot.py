@@ -5,7 +5,7 @@ An event does not say its own name, so the command has to; answers are flat.
 
 from rookery.core.hooks import Deed, Moment
 
-from .profile import TEXT, Fields, Forms, Profile, Tool
+from .profile import SESSION, TEXT, Fields, Forms, Profile, Tool
 
 EVENTS = {
     "sessionStart": Moment.START,
@@ -32,4 +32,6 @@ FORMS = Forms(
     hold={"decision": "block", "reason": TEXT},
     context={"additionalContext": TEXT},
 )
-PROFILE = Profile("copilot", "Copilot CLI", EVENTS, TOOLS, FORMS, FIELDS)
+HOME = ("COPILOT_HOME", ".copilot")
+RECORD = f"session-state/{SESSION}/events.jsonl"  # told only when a turn ends
+PROFILE = Profile("copilot", "Copilot CLI", EVENTS, TOOLS, FORMS, FIELDS, home=HOME, record=RECORD)

@@ -8,6 +8,7 @@ from rookery.core.hooks import Answer, Deed, Event, Moment
 from rookery.core.record import NamedTuple
 
 TEXT, EVENT = "{text}", "{event}"  # in a form: what is said, and the program's word for the moment
+SESSION = "{session}"
 COMPLAINT = "complaint"  # a form: plain text on standard error, and exit code 2
 PERMISSION = "permission"  # the usual dialog
 PATHS_LIMIT = 1000
@@ -61,7 +62,18 @@ class Profile(NamedTuple):
     speaks_at: frozenset[Moment] = frozenset((Moment.START, Moment.PROMPT, Moment.AFTER))  # where context arrives
     notices: Mapping[str, str] = {}  # what a notice calls a dialog: our word for it, or "" where the program rests
     stays: tuple[str, str] = ("", "")  # a variable and its value where the program goes on after a turn; else always
+    home: tuple[str, str] = ("", "")  # its own folder: what this variable says, or this one in the user's home
+    record: str = ""  # where it writes a session down in there, if its events do not tell: with SESSION in it
     rests_later: bool = False  # a stop may be in the middle of a turn: that it rests is told otherwise
+
+
+def record_of(profile: Profile, session: str, environ: Mapping[str, str]) -> str:
+    """Where a program writes this session down; "" if that is not known, or the session has no plain name."""
+    if not profile.record or not (session.isascii() and session.replace("-", "").isalnum()):
+        return ""
+    variable, folder = profile.home
+    home = environ.get(variable) or f"{environ.get('HOME', '')}/{folder}"
+    return f"{home}/{profile.record.replace(SESSION, session)}" if home.startswith("/") else ""
 
 
 # -- an event --------------------------------------------------------------------------------------------------------

@@ -331,7 +331,7 @@ def _opencode_step(part: Json) -> Iterable[Event]:
         yield Event(RESULT)
 
 
-def _copilot(said: Json) -> Iterable[Event]:
+def copilot(said: Json) -> Iterable[Event]:
     """It tells no tokens of a model of the user's own. `assistant.usage` is in its documentation, and was not seen."""
     kind, data = said.get("type"), table(said.get("data"))
     id = string(data.get("toolCallId"), MOST_TARGET) or string(data.get("messageId"), MOST_TARGET)
@@ -371,20 +371,23 @@ def _pi(said: Json) -> Iterable[Event]:
     if kind == "session":
         yield Event(STARTED, session=string(said.get("id"), MOST_TARGET))
     elif kind == "message_end":
-        yield from _pi_message(table(said.get("message")))
+        yield from pi_message(table(said.get("message")))
     elif kind == "tool_execution_start":
         yield called("pi", said.get("toolName"), said.get("args"), id)
     elif kind == "tool_execution_end":
-        result = table(said.get("result"))
-        text, code = after(parts(result.get("content"), MOST_OUTPUT), "\nCommand exited with code ")
-        lines = string(table(result.get("details")).get("patch"), MOST_OUTPUT)
-        edits = patches([lines.partition("\n+++ ")[2].partition("\n")[0]], lines)
-        yield Event(ANSWER, text=text, ok=said.get("isError") is not True, id=id, code=code, edits=edits)
+        yield pi_answer(table(said.get("result")), id, ok=said.get("isError") is not True)
     elif kind == "agent_settled":
         yield Event(RESULT)
 
 
-def _pi_message(message: Json) -> Iterable[Event]:
+def pi_answer(result: Json, id: str, *, ok: bool) -> Event:
+    text, code = after(parts(result.get("content"), MOST_OUTPUT), "\nCommand exited with code ")
+    lines = string(table(result.get("details")).get("patch"), MOST_OUTPUT)
+    edits = patches([lines.partition("\n+++ ")[2].partition("\n")[0]], lines)
+    return Event(ANSWER, text=text, ok=ok, id=id, code=code, edits=edits)
+
+
+def pi_message(message: Json) -> Iterable[Event]:
     if message.get("role") == "user":
         yield Event(PROMPT, text=parts(message.get("content")))
     if message.get("role") != "assistant":
@@ -405,6 +408,6 @@ _KNOWN: Mapping[str, Known] = {
     "codex": _codex,
     "gemini": _gemini,
     "opencode": _opencode,
-    "copilot": _copilot,
+    "copilot": copilot,
     "pi": _pi,
 }

@@ -1,7 +1,7 @@
 """What a program at a terminal wrote down of its session, as events of `core.activity`. Pure: lines in, events out.
 
 Its hooks tell where that file is. It lags, and it is read on from where one was; whoever begins anew counts the same.
-Claude Code, Codex and Gemini are known; the others keep a database, or write no tokens down.
+OpenCode keeps a database instead: what it does at a terminal is known by its hooks alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -158,4 +158,34 @@ def _gemini_answer(call: Json) -> Event:
     return Event(ANSWER, text=text, ok=call.get("status") == "success" and not code, id=id, code=code, edits=edits)
 
 
-_KNOWN: Mapping[str, Known] = {"claude": _claude, "codex": _codex, "gemini": _gemini}
+# -- Copilot and pi: as they print it, but for the tokens of the one and the tools of the other ----------------------
+
+
+def _copilot(said: Json) -> Iterable[Event]:
+    data = table(said.get("data"))
+    if said.get("type") != "session.usage_record":
+        yield from streams.copilot(said)
+        return
+    used, of = table(data.get("usage")), string(said.get("id"), MOST_TARGET)
+    read, output = count(used.get("inputTokens")), count(used.get("outputTokens"))
+    yield Event(STARTED, model=string(used.get("model"), MOST_TARGET))
+    yield Event(USAGE, of=of, input=read, output=output, cached=count(used.get("cacheReadTokens")))
+
+
+def _pi(said: Json) -> Iterable[Event]:
+    if said.get("type") == "session":
+        yield _of(string(said.get("id"), MOST_TARGET))
+    if said.get("type") != "message":
+        return
+    message = table(said.get("message"))
+    for event in streams.pi_message(message):
+        yield event._replace(of=string(said.get("id"), MOST_TARGET)) if event.kind == USAGE else event
+    if message.get("role") == "toolResult":
+        id = string(message.get("toolCallId"), MOST_TARGET)
+        yield streams.pi_answer(message, id, ok=message.get("isError") is not True)
+    for part in rows(message.get("content")):
+        if part.get("type") == "toolCall":
+            yield called("pi", part.get("name"), part.get("arguments"), part.get("id"))
+
+
+_KNOWN: Mapping[str, Known] = {"claude": _claude, "codex": _codex, "gemini": _gemini, "copilot": _copilot, "pi": _pi}

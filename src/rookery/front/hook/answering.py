@@ -10,7 +10,7 @@ from rookery.core.caller import Caller
 from rookery.core.hooks import NOTHING, Answer, Event, Moment
 from rookery.core.record import NamedTuple
 from rookery.front.cli.call import Desk, Later, terminal_of
-from rookery.hosts.profile import Profile
+from rookery.hosts.profile import Profile, record_of
 from rookery.runtime import git, process
 
 MAIL_LIMIT = 4_000  # characters put before an agent in the middle of its turn
@@ -91,7 +91,8 @@ def _join(desk: Desk, profile: Profile, event: Event) -> None:
     caller: Caller = desk.house.caller(None, process=tuple(bound) if bound else None)
     if desk.call.environ.get("ROOK_WORKER"):  # its session was begun for it, with a process above its program's
         caller = caller._replace(lineage=desk.caller().lineage)
-    args = {"host": profile.name, "host_id": event.session[:200], "transcript": event.transcript[:1000],
+    record = event.transcript or record_of(profile, event.session, desk.call.environ)
+    args = {"host": profile.name, "host_id": event.session[:200], "transcript": record[:1000],
             "name": desk.options.agent or desk.call.environ.get("ROOK_AGENT") or "", "model": event.model[:100],
             "branch": git.branch(desk.call.cwd) or "", "terminal": terminal_of(desk.call.environ, desk.call.peer),
             "ways": _ways(desk, profile, event, bound) if bound else None}  # fmt: skip
