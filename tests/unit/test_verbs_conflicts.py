@@ -273,11 +273,14 @@ def test_it_is_in_the_log_once_and_only_one_that_works_again_gets_mail(stage: St
 
 
 @pytest.mark.slow
-def test_what_landed_is_in_no_list_any_more(stage: Stage, root: Path) -> None:
+def test_what_landed_is_known_only_to_who_still_meets_it(stage: Stage, root: Path) -> None:
     pair(stage, root, 10, 10)
     land(stage, root, "change-0001")
-    assert (graded(stage), graded(stage, "change-0002"), graded(stage, "change-0001")) == ({}, {}, {})
-    assert stage.call("land.add", change="change-0002")["warnings"] == []
+    assert (graded(stage), graded(stage, "change-0001")) == ({}, {})
+    (met,) = stage.call("conflicts", of="change-0002")["conflicts"]
+    assert (met["other"], met["grade"], met["landed"]) == ("change-0001", "contested", True)
+    warned = stage.call("land.add", change="change-0002")["warnings"]
+    assert warned == ["contested with change-0001 of w1, which has landed: a.txt:10"]
 
 
 @pytest.mark.slow
@@ -302,19 +305,26 @@ def test_a_task_that_is_canceled_takes_its_change_set_out(stage: Stage, root: Pa
 
 
 @pytest.mark.slow
-def test_of_what_is_over_nothing_is_kept_once_another_reports(stage: Stage, root: Path) -> None:
+def test_of_what_is_over_nothing_is_kept_once_nobody_meets_it_and_another_reports(stage: Stage, root: Path) -> None:
+    def kept() -> set[str]:
+        return {change for (change,) in ledger.ask(stage.store.location, "SELECT change FROM hunks")}
+
+    def reports(name: str, line: int) -> None:
+        worker = Worker(stage, root, name)
+        worker.write(a__txt=changed(line, name))
+        worker.report()
+
     pair(stage, root, 10, 10)
-    assert rows(stage, "overlaps") == 1
     land(stage, root, "change-0001")
-    eve = Worker(stage, root, "eve")
-    eve.write(a__txt=changed(10, "eve"))
-    eve.report()
-    assert {change for (change,) in ledger.ask(stage.store.location, "SELECT change FROM hunks")} == {
-        "change-0002",
-        "change-0003",
-    }
-    assert graded(stage) == {("change-0003", "change-0002"): "contested"}
-    assert rows(stage, "overlaps") == 1
+    reports("eve", 10)
+    assert graded(stage) == {("change-0003", "change-0002"): "contested"}, "with what landed it was not compared"
+    assert (kept(), rows(stage, "overlaps")) == ({"change-0001", "change-0002", "change-0003"}, 2), (
+        "bob still meets ada's"
+    )
+    land(stage, root, "change-0002")
+    reports("fay", 28)
+    assert (kept(), rows(stage, "overlaps")) == ({"change-0002", "change-0003", "change-0004"}, 2)
+    assert graded(stage) == {("change-0004", "change-0003"): "same file"}
 
 
 # --- looking ----------------------------------------------------------------------------------------------------------

@@ -159,12 +159,12 @@ def _tidy(tx: Tx) -> None:
 
 
 def of_change(tx: Tx, change: str, limit: int = 20) -> list[dict[str, Any]]:
-    """With whom a change set meets, the closest first; only those that may still land."""
+    """With whom a change set meets, the closest first: those that may still land, or have since it was reported."""
     rows = tx.all("overlaps_of", change=change, limit=limit)
     names = {change: "this"} | {row["id"]: row["worker"] for row in rows}
     return [
         {"change": row["id"], "worker": row["worker"], "author": row["author"], "task": row["task"],
-         "title": row["title"] or "", **_graded(row, names)}
+         "title": row["title"] or "", "landed": bool(row["landed"]), **_graded(row, names)}
         for row in rows
     ]  # fmt: skip
 
@@ -182,10 +182,14 @@ def _told(hint: Mapping[str, Any], names: Mapping[str, str]) -> str:
 def warnings(met: Iterable[Mapping[str, Any]]) -> list[str]:
     """What to know before a change set is taken to its branch, a line for each that it may break or be broken by."""
     return [
-        f"{each['grade']} with {each['change']} of {each['worker']}: {_where(each['paths'])}" if each["paths"]
-        else f"{each['change']} of {each['worker']}: {each['hints'][0]}"
+        f"{each['grade']} with {_whose(each)}: {_where(each['paths'])}" if each["paths"]
+        else f"{_whose(each)}: {each['hints'][0]}"
         for each in met if each["grade"] in (Grade.CONTESTED.word, Grade.ADJACENT.word) or each["hints"]
     ]  # fmt: skip
+
+
+def _whose(each: Mapping[str, Any]) -> str:
+    return f"{each['change']} of {each['worker']}{', which has landed' if each['landed'] else ''}"
 
 
 def _where(paths: Sequence[Mapping[str, Any]]) -> str:
@@ -221,7 +225,7 @@ def _pair(row: Row) -> dict[str, Any]:
     names = {row["change"]: row["worker"], row["other"]: row["other_worker"]}
     return {
         "change": row["change"], "worker": row["worker"], "other": row["other"], "otherWorker": row["other_worker"],
-        "author": row["other_author"], "task": row["other_task"], "title": row["other_title"] or "",
+        "author": row["other_author"], "task": row["other_task"], "title": row["other_title"] or "", "landed": False,
         **_graded(row, names),
     }  # fmt: skip
 

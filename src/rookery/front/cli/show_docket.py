@@ -187,7 +187,9 @@ def _conflict(each: dict[str, Any]) -> Text:
     hint = f"; {one_line(each['hints'][0], 120)}" if each["hints"] else ""
     style = "bold red" if each["grade"] == "contested" else "yellow"
     return say(
-        (f"{each['grade']} with {each['worker']} {each['change']}", style), f"{f': {files}' if files else ''}{hint}"
+        (f"{each['grade']} with {each['worker']} {each['change']}", style),
+        (" (landed)" if each["landed"] else "", "dim"),
+        f"{f': {files}' if files else ''}{hint}",
     )
 
 

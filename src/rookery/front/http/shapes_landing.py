@@ -82,6 +82,7 @@ class Conflict(TypedDict):
     author: str
     task: str
     title: str
+    landed: bool
     grade: str
     paths: list[Meeting]
     hints: Words

@@ -46,13 +46,18 @@ INSERT OR REPLACE INTO overlaps (team, change, other, grade, paths, hints, at)
 VALUES (:team, :change, :other, :grade, :paths, :hints, :at);
 
 -- name: overlaps_of
--- Those of one change set with others that may still land, the closest first.
-SELECT p.change, p.other, p.grade, p.paths, p.hints, o.id, o.worker, o.task, o.title, o.author, o.n
-FROM overlaps p JOIN open_changes o ON o.team = p.team AND o.id = p.other WHERE p.team = :team AND p.change = :change
+-- Those of one change set with others that may still land, or have meanwhile: the closest first.
+WITH met AS (
+  SELECT other AS id, grade, paths, hints FROM overlaps WHERE team = :team AND change = :change
+  UNION ALL SELECT change, grade, paths, hints FROM overlaps WHERE team = :team AND other = :change)
+SELECT m.grade, m.paths, m.hints, o.id, o.worker, o.task, o.title, o.author, o.n, 0 AS landed
+FROM met m JOIN open_changes o ON o.team = :team AND o.id = m.id
 UNION ALL
-SELECT p.change, p.other, p.grade, p.paths, p.hints, o.id, o.worker, o.task, o.title, o.author, o.n
-FROM overlaps p JOIN open_changes o ON o.team = p.team AND o.id = p.change WHERE p.team = :team AND p.other = :change
-ORDER BY 3 DESC, 11 LIMIT :limit;
+SELECT m.grade, m.paths, m.hints, c.id, c.worker, c.task, t.title, coalesce(a.name, ''), c.n, 1
+FROM met m JOIN changes c ON c.team = :team AND c.id = m.id LEFT JOIN tasks t ON t.team = c.team AND t.id = c.task
+LEFT JOIN workers w ON w.team = c.team AND w.id = c.worker LEFT JOIN agents a ON a.team = w.team AND a.id = w.agent
+WHERE EXISTS (SELECT 1 FROM landings l WHERE l.team = c.team AND l.change = c.id AND l.state = 'landed')
+ORDER BY 1 DESC, 9 LIMIT :limit;
 
 -- name: open_overlaps
 -- All of those of which both may still land, the closest first.
@@ -70,10 +75,15 @@ SELECT id, worker FROM open_changes WHERE team = :team AND id = :id;
 SELECT id, worker FROM open_changes WHERE team = :team AND worker = :worker ORDER BY n DESC LIMIT 1;
 
 -- name: over_changes
--- Those that can not land any more: they did, something newer took their place, or their worker is forgotten.
+-- Those that can not land any more: they did, and nobody who may still land meets them; something newer took their place;
+-- or their worker is forgotten.
 SELECT c.id FROM changes c WHERE c.team = :team AND c.graded = 1 AND (
   NOT EXISTS (SELECT 1 FROM workers w WHERE w.team = c.team AND w.id = c.worker)
   OR EXISTS (SELECT 1 FROM landings l WHERE l.team = c.team AND l.change = c.id AND l.state IN ('landed', 'undone'))
+    AND NOT EXISTS (SELECT 1 FROM overlaps p JOIN open_changes o ON o.team = p.team AND o.id = p.other
+                    WHERE p.team = c.team AND p.change = c.id)
+    AND NOT EXISTS (SELECT 1 FROM overlaps p JOIN open_changes o ON o.team = p.team AND o.id = p.change
+                    WHERE p.team = c.team AND p.other = c.id)
   OR EXISTS (SELECT 1 FROM changes d WHERE d.team = c.team AND d.worker = c.worker AND d.n > c.n)
   OR EXISTS (SELECT 1 FROM changes d WHERE d.team = c.team AND d.task = c.task AND d.task <> '' AND d.n > c.n))
 ORDER BY c.n LIMIT :limit;
