@@ -244,6 +244,21 @@ def test_a_session_joins_only_where_that_was_switched_on(alone: dict[str, str], 
     assert len(json.loads(everyone.stdout)["agents"]) == 1
 
 
+@pytest.mark.slow
+def test_a_session_whose_start_nobody_heard_of_joins_with_its_first_prompt(alone: dict[str, str], tmp_path: Path):
+    """A hook that had no time left says nothing; a machine that has much to do would leave the agent out for good."""
+    alone = {**alone, "ROOK_TEAM": "another"}
+    joining = {**alone, "ROOK_MESH_AUTO_JOIN": "true"}
+    event = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s-9", "prompt": "Go."})
+    assert hooked(alone, tmp_path, event=event, who=()).stdout == "", "the control: not where nobody joins"
+    done = hooked(joining, tmp_path, event=event, who=())
+    context = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert context.startswith("Rookery: you are ")
+    assert hooked(joining, tmp_path, event=event, who=()).stdout == ""
+    subprocess.run([ROOK, "leave"], env=alone, cwd=tmp_path, check=True, capture_output=True)
+    assert hooked(joining, tmp_path, event=event, who=()).stdout == "", "whoever left stays away"
+
+
 def test_a_name_that_is_taken_is_said_to_the_agent_and_stops_nothing(rook: Terminal):
     rook.environ |= {"ROOK_MESH_AUTO_JOIN": "true", "ROOK_AGENT": "no/such/name"}
     rook.stdin = json.dumps({"hook_event_name": "SessionStart"})

@@ -115,10 +115,13 @@ def _offer(tx: Tx, moment: Moment, limit: int, named: Sequence[str] = ()) -> dic
     me = tx.me()
     told: dict[str, Any] = {"agent": me["name"], "moment": moment.value, "text": "", "shown": [], "upto": 0,
                             "hold": False, "settle": False, "nudge": False, "phase": None}  # fmt: skip
+    is_here = me["session"] is not None and me["ended_at"] is None
+    if moment is Moment.PROMPT and not is_here and tx.is_new_here():
+        told["absent"] = True  # its program began before anyone could be told so: it joins now, where it should
     if not _is_agent(tx, me):
         return told  # the person's mail is not for whatever program runs without a name
     turn = turn_of(tx, me)
-    if me["session"] is not None and me["ended_at"] is None:
+    if is_here:
         told["phase"] = turn["phase"]
     if moment is Moment.START:
         return _with_loaded(tx, me, moment, told | _greeting(tx, me, limit), min(limit, hooks.GREETING_LIMIT))

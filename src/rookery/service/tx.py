@@ -364,6 +364,10 @@ class Tx:
                 raise mesh.fenced(bound[0]["name"], bound[0]["end_reason"])
         return None
 
+    def is_new_here(self) -> bool:
+        """No process above the caller has had a session so far, not even one that is over."""
+        return bool(self.caller.lineage) and not any(self._bound(*each) for each in self.caller.lineage)
+
     def _person(self) -> Row:
         row = self.find_agent(names.PERSON)
         return row if row is not None else self.make_agent(names.PERSON)

@@ -50,7 +50,9 @@ def at(desk: Desk, profile: Profile, event: Event) -> Answered:
     if event.moment is Moment.PROMPT and _is_mail(event.prompt):
         return _entered(desk, event)
     if event.moment in (Moment.PROMPT, Moment.STOP):
-        return _offered(desk, event, desk.verb("turn.offer", _asked(profile, event)))
+        offered = desk.verb("turn.offer", _asked(profile, event))
+        late = offered.get("absent") and desk.joins_by_itself
+        return _late(desk, profile, event, offered) if late else _offered(desk, event, offered)
     return _entered(desk, event)
 
 
@@ -82,8 +84,22 @@ def _start(desk: Desk, profile: Profile, event: Event) -> Answered:
             _join(desk, profile, event)
         except errors.RookError as error:
             return Answered(Answer(context=f"Rookery: you have no name in this team. {error.message} {error.hint}"))
+    return _greeted(desk, profile, event)
+
+
+def _greeted(desk: Desk, profile: Profile, event: Event) -> Answered:
     limit = min(hooks.GREETING_LIMIT, profile.context_limit)
     return _offered(desk, event, desk.verb("turn.offer", {"moment": Moment.START, "limit": limit}))
+
+
+def _late(desk: Desk, profile: Profile, event: Event, offered: Mapping[str, Any]) -> Answered:
+    """A program whose start nobody heard of, or not in time, on a machine that had much to do: it joins with its first
+    prompt. Why it could not is told at a start, and not at every prompt."""
+    try:
+        _join(desk, profile, event)
+    except errors.RookError:
+        return _offered(desk, event, offered)
+    return _greeted(desk, profile, event)
 
 
 def _join(desk: Desk, profile: Profile, event: Event) -> None:

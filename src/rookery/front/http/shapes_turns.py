@@ -17,6 +17,7 @@ class Offered(TypedDict):
     hold: bool
     settle: bool
     nudge: bool
+    absent: NotRequired[bool]
     phase: Phase | None
     watched: NotRequired[Words]
     chips: NotRequired[Words]
