@@ -167,7 +167,7 @@ def test_a_worker_without_a_terminal_edits_reports_and_ends(crew: Crew, host: st
         write_down(worker, run)
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", most(HOSTS, "opencode"))
 def test_a_reader_changes_nothing(crew: Crew, host: str) -> None:
     worker = Worker(crew, host)
     command = f"echo more >> held.txt; rm -f {crew.repo}/held.txt; echo tried"
@@ -179,7 +179,7 @@ def test_a_reader_changes_nothing(crew: Crew, host: str) -> None:
     assert (worker.tree / "held.txt").read_text() == (crew.repo / "held.txt").read_text() == "as it was\n"
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if host not in ("codex", "pi")])
+@pytest.mark.parametrize("host", most([host for host in HOSTS if host not in ("codex", "pi")], "opencode"))
 def test_a_reader_reports_by_its_shell(crew: Crew, host: str) -> None:
     worker = Worker(crew, host)
     run, _ = worker.headless([worker.program.bash("rook task add Reported"), say("All done.")], permissions=READ)

@@ -303,7 +303,9 @@ def test_a_crew_of_two_programs_makes_a_change_judges_it_and_lands_it(
 ) -> None:
     (site.crew.base / "reviewer.md").write_text(REVIEWER.format(host=other))
     (site.crew.base / "plan.md").write_text(PLAN)
-    with site.up({part("w1"): made(host, site.tree()), part("w2"): judged(other)}):
+    # It may be told of the verdict before it is stopped, while it rests: then it has a word to say to that.
+    script = [*made(host, site.tree()), say("Good to hear.")]
+    with site.up({part("w1"): script, part("w2"): judged(other)}):
         site.rook("kinds", "add", str(site.crew.base / "reviewer.md"))
         how = ("--host", host, "--backend", backend, "--workers", "1", *CHECK, "--detach")
         site.rook("crew", "run", str(site.crew.base / "plan.md"), *how)
@@ -314,7 +316,9 @@ def test_a_crew_of_two_programs_makes_a_change_judges_it_and_lands_it(
             (host, "work", "done"), (other, "review", "done")
         ]  # fmt: skip
         used = [each["runs"][0]["tokens"]["output"] for each in (one, two)]
-        assert (used[0], used[1] > 0) == (20, True), "a reviewer is stopped once it has judged, before its last words"
+        assert (used[0] in (20, 25), used[1] > 0) == (True, True), (
+            "a reviewer is stopped once it has judged, before its last words"
+        )
         task = site.rook("task", "show", "task-0001")
         assert (task["status"], task["author"]) == ("completed", one["name"])
         assert [(each["verdict"], each["reviewer"]) for each in task["reviews"]] == [("SHIP", two["name"])]

@@ -195,7 +195,7 @@ def test_budgets_beside_a_model(shop: tuple[SqliteStore, Any]) -> None:
 @pytest.mark.slow
 def test_budgets_beside_a_model_for_longer(shop: tuple[SqliteStore, Any]) -> None:
     store, machine = shop
-    run_state_machine_as_test(machine, settings=settings(max_examples=60, stateful_step_count=40))
+    run_state_machine_as_test(machine, settings=settings(max_examples=30, stateful_step_count=40))
     assert ledger.faults(store.location) == []
 
 

@@ -261,7 +261,7 @@ def test_the_guard_is_what_the_model_says(store: SqliteStore, clock: FakeClock) 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_guard_is_what_the_model_says_at_length(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=100, stateful_step_count=60))
+    run(store, clock, settings(max_examples=60, stateful_step_count=60))
 
 
 # -- controls: a spoilt law or statement is found ----------------------------------------------------------------------

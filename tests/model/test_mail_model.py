@@ -363,7 +363,7 @@ def test_mail_is_what_the_model_says(store: SqliteStore, clock: FakeClock) -> No
 
 @pytest.mark.slow
 def test_mail_is_what_the_model_says_at_length(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=100, stateful_step_count=60))
+    run(store, clock, settings(max_examples=60, stateful_step_count=60))
 
 
 # Faults that some sequence of a few steps shows, so that the hunt for them always ends.

@@ -275,7 +275,7 @@ def test_leases_are_what_the_model_says(store: SqliteStore, clock: FakeClock) ->
 
 @pytest.mark.slow
 def test_leases_are_what_the_model_says_at_length(store: SqliteStore, clock: FakeClock) -> None:
-    run(store, clock, settings(max_examples=100, stateful_step_count=60))
+    run(store, clock, settings(max_examples=60, stateful_step_count=60))
 
 
 SPOILT = [  # each with a seed from which it shows soon
