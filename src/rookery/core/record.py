@@ -63,9 +63,13 @@ else:
 
     def _completed(cls, values, named):
         """The values in their order, with what was named and what was left out."""
-        known = {**cls._field_defaults, **dict(zip(cls._fields, values, strict=False)), **named}
-        missing = [field for field in cls._fields if field not in known]
-        twice = [field for field in cls._fields[: len(values)] if field in named]
-        if missing or twice or len(known) > len(cls._fields) or len(values) > len(cls._fields):
-            raise TypeError(f"{cls.__name__} takes {cls._fields}, and was given {values} and {named}")
-        return [known[field] for field in cls._fields]
+        fields = cls._fields
+        given = dict(zip(fields, values, strict=False)) | named
+        known = cls._field_defaults | given
+        # Nothing twice and as many as there are: then each that is not known stands for one that is missing.
+        if len(given) == len(values) + len(named) and len(known) == len(fields):
+            try:
+                return [known[field] for field in fields]
+            except KeyError:
+                pass
+        raise TypeError(f"{cls.__name__} takes {fields}, and was given {values} and {named}")

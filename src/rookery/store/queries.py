@@ -31,8 +31,11 @@ def parse(text: str) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for part in text.split("-- name:")[1:]:
         head, _, rest = part.partition("\n")
-        lines = [line for line in rest.split("\n") if not line.startswith("--")]
-        found.append((head.strip(), "\n".join(lines).strip().rstrip(";")))
+        while rest.startswith("--"):
+            rest = rest.partition("\n")[2]
+        if "\n--" in rest:  # few have more than the lines above them, and every command waits for all of this
+            rest = "\n".join(line for line in rest.split("\n") if not line.startswith("--"))
+        found.append((head.strip(), rest.strip().rstrip(";")))
     return tuple(found)
 
 
