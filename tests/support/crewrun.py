@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.support import crew_check, crew_program, ledger
 from tests.support.doors import Running
-from tests.support.panes import until
+from tests.support.panes import LOOK_EVERY_S, until
 from tests.support.supervised import Site, site
 from tests.unit.gitrepo import git
 
@@ -100,7 +100,7 @@ class CrewRun:
     def kill_daemon(self, chance: random.Random) -> bool:
         """After a few more events, and another takes its place; False if the crew was over before."""
         moment = self.events() + chance.randrange(1, 3 * self.tasks // 2)
-        until(lambda: self.events() >= moment or self.is_over(), self.story, PATIENCE_S)
+        until(lambda: self.events() >= moment or self.is_over(), self.story, PATIENCE_S, at_most_s=LOOK_EVERY_S)
         if self.is_over():
             return False
         self.replace_daemon()
@@ -116,7 +116,7 @@ class CrewRun:
         """One that is at a chosen step; False if the crew was over before. A reviewer is not killed three times over
         the same result: a person would be asked then, as it should be."""
         step = chance.choice(("begun", *crew_program.STEPS))
-        until(lambda: self._kill_one(step, chance) or self.is_over(), self.story, PATIENCE_S)
+        until(lambda: self._kill_one(step, chance) or self.is_over(), self.story, PATIENCE_S, at_most_s=LOOK_EVERY_S)
         return not self.is_over()
 
     def _kill_one(self, step: str, chance: random.Random) -> bool:

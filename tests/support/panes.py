@@ -21,14 +21,16 @@ LOOK_EVERY_S, LOOK_AT_MOST_S = 0.02, 0.2  # a look may start a process, and four
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], T], what: Any = "", patience_s: float = PATIENCE_S) -> T:
+def until(
+    condition: Callable[[], T], what: Any = "", patience_s: float = PATIENCE_S, *, at_most_s: float = LOOK_AT_MOST_S
+) -> T:
     """The first true answer; a condition that stays false fails the test, which tells `what` was waited for."""
     ends, pause_s = time.monotonic() + patience_s, LOOK_EVERY_S
     while not (answer := condition()):
         if time.monotonic() > ends:
             raise AssertionError(f"waited in vain: {what() if callable(what) else what}")
         threading.Event().wait(pause_s)
-        pause_s = min(pause_s * 1.1, LOOK_AT_MOST_S)
+        pause_s = min(pause_s * 1.1, at_most_s)
     return answer
 
 

@@ -75,8 +75,7 @@ SELECT id, worker FROM open_changes WHERE team = :team AND id = :id;
 SELECT id, worker FROM open_changes WHERE team = :team AND worker = :worker ORDER BY n DESC LIMIT 1;
 
 -- name: over_changes
--- Those that can not land any more: they did, and nobody who may still land meets them; something newer took their place;
--- or their worker is forgotten.
+-- Those that can not land any more, or did and are met by nobody who may; newer ones took their place; no worker.
 SELECT c.id FROM changes c WHERE c.team = :team AND c.graded = 1 AND (
   NOT EXISTS (SELECT 1 FROM workers w WHERE w.team = c.team AND w.id = c.worker)
   OR EXISTS (SELECT 1 FROM landings l WHERE l.team = c.team AND l.change = c.id AND l.state IN ('landed', 'undone'))
