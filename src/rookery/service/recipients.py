@@ -31,10 +31,10 @@ def resolve(tx: Tx, sender: Row, to: Sequence[str], *, starts: bool = False) -> 
             ]
             group = target.name
         else:
-            row = (_of_role if target.kind == "any" else _named)(tx, sender, target.name, starts)
-            rows = [row.agent]
-            started |= {row.agent["name"]: row.kind} if row.kind else {}
-            reasons |= {row.agent["name"]: row.reason} if row.reason else {}
+            meant = (_of_role if target.kind == "any" else _named)(tx, sender, target.name, starts)
+            rows = [meant.agent]
+            started |= {meant.agent["name"]: meant.kind} if meant.kind else {}
+            reasons |= {meant.agent["name"]: meant.reason} if meant.reason else {}
         found.update((row["id"], row) for row in rows)
     if not found:
         raise errors.Refused(f"Nobody but you is in {', '.join(to)}.", "`rook who --all` shows who is.", code="NOBODY")
