@@ -40,8 +40,9 @@ test-hosts: hosts ## the tests with the real agent programs alone
 
 # Many of these tests wait for real programs: two to a core.
 test-all: WORKERS = 4
-test-all: $(ENV) components hosts-or-not lint types contracts bench ## what CI runs: all checks, all tests, nothing skipped
-	@ROOK_NO_SKIPS=1 HYPOTHESIS_PROFILE=ci $(PYTEST) -m "" $(ARGS)
+test-all: $(ENV) components hosts-or-not lint types contracts ## what CI runs: all checks, all tests, nothing skipped
+	@$(PY) -m bench --ci; bench=$$?; \
+	ROOK_NO_SKIPS=1 HYPOTHESIS_PROFILE=ci $(PYTEST) -m "" $(ARGS) && exit $$bench
 
 hosts: $(ENV) ## install the agent programs and other npm packages of the tests, at their pinned versions
 	@$(PY) -m tests.hosts.install

@@ -1,4 +1,4 @@
-"""`python -m bench [--ci] [--out FILE] [--only NAME ...]`"""
+"""`python -m bench [--ci] [--out FILE] [--record] [--only NAME ...]`"""
 
 import argparse
 import os
@@ -14,6 +14,8 @@ from rich.console import Console
 from rookery.version import VERSION
 
 from . import (
+    at_once,
+    connections,
     crews,
     daemon,
     delivery,
@@ -24,8 +26,10 @@ from . import (
     hook,
     http,
     inbox,
+    memory,
     panes,
     peer,
+    readers,
     report,
     scene,
     search,
@@ -38,8 +42,9 @@ from .sizes import CI, FULL
 # The inbox is last: its million messages keep the disk busy for a while after they are there.
 MEASUREMENTS = {
     "send": send, "wake": wake, "delivery": delivery, "start": start, "door": door, "hook": hook, "daemon": daemon,
-    "panes": panes, "crews": crews, "docket": docket, "http": http, "flat": flat, "peer": peer, "guard": guard,
-    "search": search, "inbox": inbox,
+    "panes": panes, "crews": crews, "docket": docket, "http": http, "flat": flat, "readers": readers,
+    "connections": connections, "memory": memory, "peer": peer, "guard": guard, "search": search,
+    "at_once": at_once, "inbox": inbox,
 }  # fmt: skip
 
 
@@ -60,16 +65,20 @@ def main(argv: list[str]) -> int:
              "python": platform.python_version(), "sqlite": apsw.sqlite_lib_version(), "cores": os.cpu_count(),
              "file_system": where}  # fmt: skip
     out = asked.out or scene.RESULTS / f"{began:%Y%m%dT%H%M%SZ}.json"
-    report.show(sections, console)
+    readings = report.read_readings()
+    report.show(sections, console, readings)
     report.write(out, sections, about)
     console.print(f"written to {out}", style="dim", highlight=False, soft_wrap=True)
-    return report.exit_code(sections)
+    if asked.record:
+        report.record(sections)
+    return report.exit_code(sections, readings)
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Rookery against floors and a peer.")
     parser.add_argument("--ci", action="store_true", help="small sizes, for every change")
     parser.add_argument("--out", type=Path, help="where the JSON goes (default: bench/results/TIME.json)")
+    parser.add_argument("--record", action="store_true", help="add the ratios to bench/readings.json")
     parser.add_argument("--only", action="append", choices=MEASUREMENTS, help="just this measurement (repeatable)")
     return parser.parse_args(argv)
 

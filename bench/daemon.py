@@ -29,7 +29,7 @@ def measure(place: Scene, sizes: Sizes) -> Section:
         before = [_cpu_ms(each) for each in both]
         time.sleep(sizes.idle_s)  # the thing measured: what both do while nothing happens
         idle = [(_cpu_ms(each) - was) / sizes.idle_s for each, was in zip(both, before, strict=True)]
-        memory = [_resident_mib(each) for each in both]
+        memory = [resident_mib(each) for each in both]
     return Section("The daemon itself", "bare starlette", [
         Row("from its start to its first answer", median(took["ours"]), median(took["floor"]), "ms"),
         Row("resident memory", memory[0], memory[1], "MiB"),
@@ -43,6 +43,6 @@ def _cpu_ms(running: Running) -> float:
     return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1_000_000
 
 
-def _resident_mib(running: Running) -> float:
+def resident_mib(running: Running) -> float:
     lines = Path(f"/proc/{running.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024

@@ -5,6 +5,7 @@ handler). What the floor leaves out is what a send does besides writing: who cal
 `differences` compares what both wrote, so that the floor cannot fall behind when a send learns to write more.
 """
 
+import os
 import time
 from collections.abc import Mapping, Set
 from typing import Any
@@ -40,7 +41,8 @@ class Floor:
             "tags": "[]", "attachments": "[]", "payload": "{}", "context": "{}", "body": scene.BODY,
         }  # fmt: skip
         self._of_event = {"team": team_id, "type": "message", "actor": sender, "target": reader,
-                          "preview": scene.SUBJECT}  # fmt: skip
+                          "preview": scene.SUBJECT,
+                          "caller": f'{{"session":"{session}","pid":{os.getpid()}}}'}  # fmt: skip
         self._data = f'{{"type":"request","to":["{reader}"],"thread":"%s","priority":"normal","asks":true}}'
         self._of_delivery = {"team": team_id, "agent": ids[reader], "priority": 2, "sender": ids[sender],
                              "expires_at": None}  # fmt: skip
@@ -65,7 +67,20 @@ class Floor:
 
 
 # What differs from one message to the next, whoever writes it.
-_VOLATILE = {"n", "id", "seq", "thread", "created_at", "at", "ref", "message", "sender", "actor", "first_contact"}
+_VOLATILE = {
+    "n",
+    "id",
+    "seq",
+    "thread",
+    "created_at",
+    "at",
+    "ref",
+    "message",
+    "sender",
+    "actor",
+    "caller",
+    "first_contact",
+}
 _NEWEST = {
     "messages": "SELECT * FROM messages ORDER BY n DESC LIMIT 1",
     "events": "SELECT * FROM events WHERE type = 'message' ORDER BY seq DESC LIMIT 1",

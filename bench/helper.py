@@ -25,6 +25,10 @@ class Helper:
         """What it says next. An EOFError means that it died; its traceback is on stderr."""
         return self._pipe.recv()
 
+    def has_said(self) -> bool:
+        """Whether something is there to be heard."""
+        return self._pipe.poll()
+
     def __enter__(self) -> "Helper":
         return self
 

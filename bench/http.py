@@ -31,7 +31,7 @@ NEWEST = {
     "counts": "SELECT (SELECT count(*) FROM tasks), (SELECT count(*) FROM reservations), (SELECT count(*) FROM events)",
 }
 TIMES = {"at", "created_at", "started", "ended", "lease_until", "renewed_at", "expires_at"}
-VOLATILE = {*TIMES, "id"}  # an id of chance; those of tasks come from their numbers, which are compared
+VOLATILE = {*TIMES, "id", "caller"}  # an id of chance; those of tasks come from their numbers, which are compared
 Rates = dict[tuple[int, str], dict[str, list[float]]]
 
 

@@ -27,13 +27,16 @@ from . import scene
 
 WAIT_S = 60.0
 TTL_MS = 300_000
-NOTICE = ("seq", "at", "type", "actor", "target", "ref", "preview", "data", "got", "thread", "body")
+NOTICE = ("seq", "at", "type", "actor", "target", "ref", "preview", "data", "got", "thread", "body", "content")
 DONE = {"summary": "", "evidence": {"commits": [], "tests": [], "prs": [], "notes": []}, "epoch": 1}
 
 
 def _told(agent: str, status: str, more: str = "") -> str:
     """What the log says of a task: whom it concerns, here always one, and how it stands."""
     return f'{{{more}"for":["{agent}"],"status":"{status}"}}'
+
+
+CALLER = '{"pid":4711,"token":"daemon"}'  # what the daemon writes of a request with its own token; the pid differs
 
 
 class Rows:
@@ -99,7 +102,7 @@ class Rows:
     def _event(self, kind: str, actor: str, ref: str, preview: str, data: str, at: int) -> None:
         self._seq += 1
         self._all("append_event", seq=self._seq, at=at, type=kind, actor=actor, target="", ref=ref, preview=preview,
-                  data=data)  # fmt: skip
+                  data=data, caller=CALLER)  # fmt: skip
 
     def _commit(self, now: int) -> None:
         self._all("store_save_team", seq=self._seq, now=now)
@@ -124,7 +127,7 @@ def application(written: Rows) -> Starlette:
     async def create(request: Request) -> Response:
         body = await request.json()
         id = written.create(body["title"], body["resources"], body["agentId"])
-        return JSONResponse({"id": id, "title": body["title"], "status": "pending"}, 201)
+        return JSONResponse({"task": {"id": id, "title": body["title"], "status": "pending"}}, 201)
 
     async def claim(request: Request) -> Response:
         id, body = request.path_params["id"], await request.json()
@@ -134,7 +137,7 @@ def application(written: Rows) -> Starlette:
     async def complete(request: Request) -> Response:
         id, body = request.path_params["id"], await request.json()
         written.complete(id, body["agentId"])
-        return JSONResponse({"taskId": id, "status": "completed"})
+        return JSONResponse({"taskId": id, "task": {"status": "completed"}})
 
     async def can_write(request: Request) -> Response:
         asked = request.query_params
@@ -164,7 +167,7 @@ def main(home: str) -> None:
     )  # said so: or asyncio leaves Nagle on
     listener.bind(("127.0.0.1", 0))
     listener.listen(SETTINGS["backlog"])
-    server = uvicorn.Server(uvicorn.Config(application(Rows(home)), **SETTINGS))
+    server = uvicorn.Server(uvicorn.Config(application(Rows(home)), **SETTINGS, timeout_keep_alive=75))
     print(json.dumps({"url": f"http://127.0.0.1:{listener.getsockname()[1]}"}), flush=True)
     asyncio.run(server.serve(sockets=[listener]))
 

@@ -81,6 +81,7 @@ class Wire:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._got = b""
         self.asked = 0
+        self.head = b""  # of the last answer
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -91,15 +92,19 @@ class Wire:
 
     def read(self) -> tuple[int, bytes] | None:
         """The answer, once all of it is here."""
-        data = self._socket.recv(CHUNK)
-        if not data:
-            raise ConnectionError(f"closed after {self._got[:200]!r}")
-        self._got += data
+        self._got += self.receive()
         head, found, body = self._got.partition(b"\r\n\r\n")
         if not found or len(body) < _length(head):
             return None
-        self._got = b""
+        self._got, self.head = b"", head
         return int(head[9:12]), body
+
+    def receive(self) -> bytes:
+        """What comes next, whole or not."""
+        data = self._socket.recv(CHUNK)
+        if not data:
+            raise ConnectionError(f"closed after {self._got[:200]!r}")
+        return data
 
     def close(self) -> None:
         self._socket.close()

@@ -53,9 +53,11 @@ class Running:
 
 
 @contextmanager
-def ours(place: Scene, home: str) -> Generator[Running]:
-    environment = place.environment(home)
-    running = Running([ROOK, "up", "--port", "0", "--json", "--token", TOKEN], environment)
+def ours(place: Scene, home: str, *, descriptors: int = 0, **settings: str) -> Generator[Running]:
+    """Our daemon; with `descriptors` it may have so many open, and no more."""
+    limited = ["/bin/sh", "-c", f'ulimit -n {descriptors} && exec "$@"', "sh"] if descriptors else []
+    command = [*limited, ROOK, "up", "--port", "0", "--json", "--token", TOKEN]
+    running = Running(command, place.environment(home) | settings)
     try:
         yield running
     finally:
@@ -90,7 +92,7 @@ class Side:
         if wrong := [answer for answer in answered.answers if answer[0] != wanted]:
             raise AssertionError(f"{verb} was answered with {wrong[0]}")
         if verb == "create":
-            self._ids = [json.loads(body)["id"] for _, body in answered.answers]
+            self._ids = [json.loads(body)["task"]["id"] for _, body in answered.answers]
             self._made += calls
         return answered
 

@@ -31,6 +31,12 @@ class Sizes(NamedTuple):
     searches: int  # of each kind
     docket_artifacts: int
     docket_calls: int
+    at_once: int  # embedded commands started together
+    readers_events: int
+    readers_calls: int  # of each kind, beside the readers
+    crowd_calls: int
+    memory_s: float
+    memory_sessions: int  # of MCP, opened in that time; every second one is abandoned
 
 
 CI = Sizes(
@@ -40,7 +46,9 @@ CI = Sizes(
     http_rounds=6, flat_rounds=4, http_calls=100, daemon_starts=4, idle_s=3.0,
     crew_tasks=40, crew_sleep_s=1.0, crew_landed=8,
     artifacts=20_000, searches=40,
-    docket_artifacts=100_000, docket_calls=200,
+    docket_artifacts=100_000, docket_calls=200, at_once=40,
+    readers_events=5_000, readers_calls=100, crowd_calls=100,
+    memory_s=20.0, memory_sessions=150,
 )  # fmt: skip
 FULL = Sizes(
     name="full", rounds=10, alone_rounds=20, round_s=1.0, crowds=(1, 4, 8), inbox=(1_000, 100_000, 1_000_000),
@@ -49,5 +57,7 @@ FULL = Sizes(
     http_rounds=20, flat_rounds=15, http_calls=400, daemon_starts=15, idle_s=20.0,
     crew_tasks=200, crew_sleep_s=1.0, crew_landed=40,
     artifacts=100_000, searches=200,
-    docket_artifacts=100_000, docket_calls=1_000,
+    docket_artifacts=100_000, docket_calls=1_000, at_once=300,
+    readers_events=100_000, readers_calls=1_000, crowd_calls=500,
+    memory_s=600.0, memory_sessions=600,
 )  # fmt: skip

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from rookery.runtime import agent_mark
+
 NO_SKIPS = os.environ.get("ROOK_NO_SKIPS") == "1"
 COMPONENTS = {
     "tmux": ("tmux",),
@@ -48,6 +50,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 # The home of a test that has no folder of its own: nothing can be made there. A real one for each would take longer to
 # make and to remove than most of these tests take.
 NOWHERE = Path("/dev/null")
+
+
+@pytest.fixture(autouse=True)
+def unmarked() -> Generator[None]:
+    """A command that takes this process for an agent program marks it for good (`runtime/agent_mark.py`), and every
+    process that later tests start. Such a command needs a process of its own above it."""
+    was_marked = agent_mark.is_marked()
+    yield
+    assert was_marked or not agent_mark.is_marked(), "this test made an agent program of pytest"
 
 
 @pytest.fixture(autouse=True)

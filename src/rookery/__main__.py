@@ -6,7 +6,15 @@ import sys
 
 from rookery import door
 
-code = door.ask()
+
+def _policy(argv: list[str], given: bytes | None, error: Exception) -> tuple[int, str, str]:
+    """What a hook without an answer means: asked for when one failed, so it is imported then."""
+    from rookery.front.hook import failures
+
+    return failures.without_answer(argv, given, error)
+
+
+code = door.ask(_policy)
 if code is None:
     from rookery.front.cli.main import main
 

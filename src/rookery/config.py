@@ -2,13 +2,14 @@
 
 Later wins: defaults, the user's file, the repository's file, environment, flags. Nothing is guessed: an unknown key is
 an error that names the nearest known one, and a value that does not fit is an error that says where it came from.
+The repository's file may narrow and not widen (`core.trust`): what it asks for beyond that counts once it is accepted.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from rookery.core import toml
+from rookery.core import toml, trust
 from rookery.core.errors import BadInput
 from rookery.settings import ENTRIES, MONEY, MOST_OF_A_SLOT, SECONDS, SETTINGS, Setting
 
@@ -19,7 +20,9 @@ PREFIX = "ROOK_"
 RESERVED = frozenset(
     PREFIX + name
     for name in ("HOME", "TEAM", "AGENT", "STORE", "URL", "TOKEN", "TOKEN_FILE", "TERMINAL", "FAULT", "NO_SKIPS")
-) | {"ROOK_WORKER", "ROOK_RUN", "ROOK_TASK", "ROOK_BRIEF"}  # what a worker is told
+) | {
+    "ROOK_WORKER", "ROOK_RUN", "ROOK_TASK", "ROOK_BRIEF", "ROOK_TREE", "ROOK_BRANCH", "ROOK_LANDING",
+}  # what a worker and a check are told  # fmt: skip
 _TRUE = ("true", "1", "yes", "on")
 _FALSE = ("false", "0", "no", "off")
 
@@ -28,13 +31,37 @@ FLAG = "flag"
 
 
 class Settings(Mapping[str, Any]):
-    """Every setting with its value and where that came from. Lists and tables are handed out as copies."""
+    """Every setting with its value and where that came from. Lists and tables are handed out as copies.
 
-    __slots__ = ("_sources", "_values")
+    `requests`: what the repository's file asks for and may not set by itself, accepted or not.
+    """
 
-    def __init__(self, values: Mapping[str, Any], sources: Mapping[str, str]) -> None:
+    __slots__ = ("_files", "_given", "_sources", "_values", "requests")
+
+    def __init__(
+        self, values: Mapping[str, Any], sources: Mapping[str, str], requests: Sequence[trust.Request] = (),
+        given: "Sequence[_Layer]" = (), files: "Sequence[_Layer]" = (),
+    ) -> None:  # fmt: skip
+        """`values` come from the files, which are kept as they were read; `given` is what environment and flags say."""
+        self._files = files
         self._values = dict(values)
         self._sources = dict(sources)
+        self._given = (dict(values), dict(sources), given)
+        for layer in given:
+            _put(layer, self._values, self._sources)
+        self.requests = tuple(requests)
+
+    def inside_agent(self, *, own_file: bool = True) -> "Settings":
+        """The settings for a caller inside an agent tree: its environment and flags may narrow, never widen. So may a
+        user's file that is not the user's own one: variables say where that is looked for."""
+        values, sources, given = self._given
+        if not own_file:
+            values = {setting.name: setting.default for setting in SETTINGS}
+            sources = dict.fromkeys(values, DEFAULT)
+            for layer in self._files:
+                _put(_allowed(layer, values, sources, accepts_nothing)[0], values, sources)
+        kept = [_allowed(layer, values, sources, accepts_nothing)[0] for layer in given]
+        return Settings(values, sources, self.requests, kept)
 
     def __getitem__(self, name: str) -> Any:
         return _copy(self._values[name])
@@ -65,22 +92,41 @@ class Settings(Mapping[str, Any]):
         return any(self._values[name] for name in names)
 
 
+Accepts = Callable[[str], bool]  # did the user accept the content with this digest?
+
+
+def accepts_nothing(_digest: str) -> bool:
+    return False
+
+
 def load(
     *,
     environ: Mapping[str, str],
     user_file: str | None,
     repo_file: str | None,
     flags: Mapping[str, Any] = {},
+    accepts: Accepts = accepts_nothing,
 ) -> Settings:
     values = {setting.name: setting.default for setting in SETTINGS}
     sources = dict.fromkeys(values, DEFAULT)
-    for layer in _layers(environ, user_file, repo_file, flags):
-        for name, (value, source) in layer.items():
-            if _BY_NAME[name].kind == "table" and sources[name] != DEFAULT:
-                # `groups.a` is a key of its own, as `mesh.stuck_s` is: a later file adds to a table entry by entry.
-                value, source = values[name] | value, f"{sources[name]}, {source}"
-            values[name], sources[name] = value, source
-    return Settings(values, sources)
+    requests: list[trust.Request] = []
+    files: list[_Layer] = []
+    if user_file:
+        files.append(_of_user(user_file))
+        _put(files[-1], values, sources)
+    if repo_file:
+        files.append(_from_file(repo_file))
+        layer, requests = _allowed(files[-1], values, sources, accepts)
+        _put(layer, values, sources)
+    return Settings(values, sources, requests, (_from_environment(environ), _from_flags(flags)), files)
+
+
+def _put(layer: "_Layer", values: dict[str, Any], sources: dict[str, str]) -> None:
+    for name, (value, source) in layer.items():
+        if _BY_NAME[name].kind == "table" and sources[name] != DEFAULT:
+            # `groups.a` is a key of its own, as `mesh.stuck_s` is: a later file adds to a table entry by entry.
+            value, source = values[name] | value, f"{sources[name]}, {source}"
+        values[name], sources[name] = value, source
 
 
 def variable(name: str) -> str:
@@ -91,23 +137,55 @@ def variable(name: str) -> str:
 _Layer = dict[str, tuple[Any, str]]  # by name: the value, checked, and its source
 
 
-def _layers(
-    environ: Mapping[str, str], user_file: str | None, repo_file: str | None, flags: Mapping[str, Any]
-) -> Iterator[_Layer]:
-    """The weakest first."""
-    if user_file:
-        layer = _from_file(user_file)
-        if "team" in layer:
-            _refuse_team(user_file)
-        yield layer
-    if repo_file:
-        layer = _from_file(repo_file)
-        for name in layer:
-            if _BY_NAME[name].personal:
-                _refuse_personal(name, repo_file)
-        yield layer
-    yield _from_environment(environ)
-    yield _from_flags(flags)
+def _of_user(path: str) -> _Layer:
+    layer = _from_file(path)
+    if "team" in layer:
+        _refuse_team(path)
+    return layer
+
+
+# --- what a repository may say ----------------------------------------------------------------------------------------
+
+
+def _allowed(
+    layer: _Layer, values: Mapping[str, Any], sources: Mapping[str, str], accepts: Accepts
+) -> tuple[_Layer, list[trust.Request]]:
+    """What of a repository's file counts: what only narrows, and what the user accepted; and what it asks for."""
+    counts: _Layer = {}
+    requests: list[trust.Request] = []
+    for name, (value, source) in layer.items():
+        setting = _BY_NAME[name]
+        parts: dict[str, Any] = {}
+        for key, part in _parts(setting, value):
+            below, is_set = _below(setting, key, values[name], sources[name])
+            if not trust.is_within(setting.repository, part, below, below_is_set=is_set):
+                digest = trust.digest(key, part)
+                requests.append(trust.Request(source, key, trust.shown(part), setting.help, digest, accepts(digest)))
+                if not requests[-1].accepted:
+                    continue
+            parts[key] = part
+        if setting.kind != "table" and parts:
+            counts[name] = parts[name], source
+        elif parts:
+            counts[name] = {key.removeprefix(f"{name}."): part for key, part in parts.items()}, source
+    return counts, requests
+
+
+def _parts(setting: Setting, value: Any) -> Iterator[tuple[str, Any]]:
+    """A table is judged entry by entry."""
+    if setting.kind != "table":
+        yield setting.name, value
+    else:
+        yield from ((f"{setting.name}.{entry}", part) for entry, part in value.items())
+
+
+def _below(setting: Setting, key: str, value: Any, source: str) -> tuple[Any, bool]:
+    """What a part is compared with, and whether the user's own file says it."""
+    if setting.kind != "table":
+        return value, source != DEFAULT
+    entries = {f"{setting.name}.{entry}".casefold(): part for entry, part in value.items()}
+    entry = entries.get(key.casefold())
+    return entry, source != DEFAULT if setting.repository == trust.ALONE else entry is not None
 
 
 def _from_file(path: str) -> _Layer:
@@ -328,16 +406,6 @@ def _refuse_key(name: str, source: str, known: Sequence[str] = ()) -> NoReturn:
     )
 
 
-def _refuse_personal(name: str, repo_file: str) -> NoReturn:
-    raise BadInput(
-        f"{name} is set in {repo_file}, which anyone who can write the repository can change.",
-        "It names what is run or asked on your machine: put it into your own ~/.config/rookery/config.toml.",
-        code="PERSONAL_SETTING",
-        setting=name,
-        source=repo_file,
-    )
-
-
 def _refuse_variable(key: str, known: Sequence[str]) -> NoReturn:
     near = _nearest(key.removeprefix(PREFIX), [name.removeprefix(PREFIX).lower() for name in known])
     near = PREFIX + near.upper()
@@ -388,17 +456,30 @@ separated by commas; switches are true, 1, yes, on or false, 0, no, off; an empt
 written in files, and a later file adds to them entry by entry. `team` is not taken from the user's file, for it belongs
 to a repository.
 
-| setting | default | accepts | what it does |
-|---|---|---|---|
+The last column says what a repository's `rookery.toml` may set by itself ([trust](trust.md)): *free* values count;
+*narrow* ones count if they are at least as strict as the value below them (the rule says in which direction). All
+others count once you accepted them with `rook trust`. *claim*: a team that is new or the repository's own.
+
+| setting | default | accepts | what it does | in a repository |
+|---|---|---|---|---|
 """
 
 
 def reference_markdown() -> str:
     """docs/settings.md."""
-    rows = [f"| `{s.name}` | {_default(s)} | {accepts(s)} | {s.help} |\n" for s in SETTINGS]
+    rows = [f"| `{s.name}` | {_default(s)} | {accepts(s)} | {s.help} | {_rule(s)} |\n" for s in SETTINGS]
     seeds = [f"| `{s.seed}` | `{s.name}` |\n" for s in SETTINGS if s.seed]
     heading = "\n## Coming from pi-messenger\n\n| its option | the setting |\n|---|---|\n"
     return _INTRODUCTION + "".join(rows) + heading + "".join(seeds)
+
+
+def _rule(setting: Setting) -> str:
+    """`narrow: lower`, `trust`."""
+    kind, _, direction = setting.repository.partition(" ")
+    words = direction.removeprefix("order ")
+    if direction.startswith("order "):
+        words = " < ".join(words.split())
+    return f"{kind}: {words}" if words else kind
 
 
 def _default(setting: Setting) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from _thread import LockType
     from collections.abc import Callable, Mapping
 
+    Policy = Callable[[list[str], bytes | None, Exception], tuple[int, str, str]]
+
 FOLDER, NAME = "run", "door"
 PATH_LIMIT = 103  # sun_path holds 108 bytes on Linux, 104 elsewhere
 
@@ -32,7 +34,7 @@ PATH_LIMIT = 103  # sun_path holds 108 bytes on Linux, 104 elsewhere
 ALONE = frozenset((
     "up", "down", "demo", "init", "doctor", "wait", "backup", "export", "import", "plan import", "attach", "mcp",
     "slot take", "logs", "team set", "artifacts add", "kinds add", "maildrop", "health", "crew run", "spawn", "peek",
-    "bundle save", "verdict", "decisions",
+    "bundle save", "verdict", "decisions", "trust",
 ))  # fmt: skip
 NOT_HERE = ("ROOK_URL", "ROOK_STORE")  # the ledger is somewhere else
 PASSED_ON = ("HOME", "XDG_CONFIG_HOME", "TMUX", "TMUX_PANE", "COPILOT_HOME")  # and all that begins with ROOK_
@@ -51,8 +53,11 @@ INTERRUPTED, BROKEN_PIPE, UNREACHABLE = 130, 141, 3
 HOOK = "hook"
 HOOK_GREETING_S = 0.3  # so that there is time to do without
 HOOK_S = 1.5  # an agent program waits for its hook, and its user for the program
+LAST_S = 0.3  # after that, to find out what a hook without an answer means; the programs' own patience is 2 s
 REFUSED = 2  # what every agent program takes for a no
+CLOSED = "--closed"
 LATE = b"rook: no answer in time; the tool is refused, as its hook was set up.\n"
+UNCHECKED = b"rook: the hook had no answer in time; the tool runs unchecked.\n"
 WAITER = "idle"  # a hook that stays until there is something to say
 
 
@@ -72,43 +77,123 @@ def width() -> int:
 
 
 def stdin() -> bytes:
-    return sys.stdin.buffer.read() if sys.stdin else b""
+    data = sys.stdin.buffer.read() if sys.stdin else b""
+    _given[:] = [data]
+    return data
 
 
 def to_the_end(work: "Callable[[], int | None]") -> int | None:
-    """Run a command; the exit code it ends with, also when it is interrupted or nobody reads on."""
+    """Run a command; the exit code it ends with, also when it is interrupted or nobody reads on. A hook that breaks is
+    answered by policy, whatever broke: an agent program takes any exit code but 2 for a yes."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a character must not end the command
             stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+    is_closed = is_hook(sys.argv[1:]) and CLOSED in sys.argv
     try:
         return work()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return REFUSED if is_closed else INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone; that is their right. The interpreter must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return REFUSED if is_closed else BROKEN_PIPE
+    except Exception as error:
+        if not is_hook(sys.argv[1:]):
+            if isinstance(error, OSError):
+                return _failed(error)
+            raise
+        code, out, err = without_answer(error)
+        try:  # noqa: SIM105 (contextlib is not loaded yet)
+            show(out, err)
+        except Exception:
+            pass  # nothing can be shown; the exit code stands
+        return code
 
 
-# --- a hook's own deadline -------------------------------------------------------------------------------------------
+def _failed(error: OSError) -> int:
+    """What the system refused, in a line: the disk under the output is full, no more files may be opened ..."""
+    import errno
+
+    where = f": {ascii(error.filename)[1:-1]}" if error.filename else ""
+    hint = {
+        errno.ENOSPC: "Make room on that disk, or send the output elsewhere.",
+        errno.EMFILE: "Raise the limit of open files for this shell: ulimit -n 256",
+        errno.ENFILE: "This machine has no more files to open: end some programs.",
+    }.get(error.errno or 0, "`rook doctor` looks at the store and its folder.")
+    try:  # noqa: SIM105 (contextlib is not loaded yet)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left unwritten must not fail again at exit
+    except OSError:
+        pass  # then nothing more is written at all
+    try:
+        os.write(2, f"rook: {error.strerror or error}{where}.\n      {hint}\n".encode())
+    except OSError:
+        os._exit(UNREACHABLE)
+    return UNREACHABLE
+
+
+# --- a hook without an answer ----------------------------------------------------------------------------------------
 
 _watched: "list[LockType]" = []
+_given: list[bytes] = []  # standard input, once it was read
+_policy: "list[Policy]" = []  # says what a hook without an answer means; set by whoever starts this process
 
 
-def watch(code: int, complaint: bytes = b"") -> None:
+class HookFailed(Exception):
+    """No decision, and why; `failure` is a word of `core.hook_failures.Failure`."""
+
+    def __init__(self, message: str, failure: str) -> None:
+        super().__init__(message)
+        self.failure = failure
+
+
+def is_hook(argv: "list[str]") -> bool:
+    """Does an agent program wait for the answer?"""
+    return _command(argv)[:1] == [HOOK] and not _is_waiter(argv)
+
+
+def without_answer(error: Exception) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr) of a hook whose decision failed. If even the policy can not be read, the command line
+    decides: it is all that is left."""
+    argv = sys.argv[1:]
+    try:
+        return _policy[0](argv, _given[0] if _given else None, error)
+    except Exception:
+        is_closed = CLOSED in argv or _is_strict(os.environ)
+        return REFUSED if is_closed else 0, "", decoded(LATE) if is_closed else "rook: the hook failed.\n"
+
+
+def watch(code: int, complaint: bytes = b"", *, by_policy: bool = False) -> None:
     """End this process with that code unless it speaks in time, whatever it is doing: waiting for a lock, for standard
-    input, for a disk. A thread of its own can do that where a signal would wait for the interpreter's turn."""
+    input, for a disk. A thread of its own can do that where a signal would wait for the interpreter's turn.
+    `by_policy`: what the policy says instead, if that can be found out in the time that is left."""
     import _thread
 
     lock = _thread.allocate_lock()
     lock.acquire()
     _watched[:] = [lock]
 
-    def look() -> None:
-        if not lock.acquire(timeout=HOOK_S):
-            if complaint:
-                os.write(2, complaint)
+    def end(code: int, out: bytes, err: bytes) -> None:
+        try:
+            for stream, text in ((1, out), (2, err)):
+                if text:
+                    os.write(stream, text)
+        finally:
             os._exit(code)
+
+    def last() -> None:
+        if not lock.acquire(timeout=LAST_S):
+            end(code, b"", complaint)
+
+    def look() -> None:
+        if lock.acquire(timeout=HOOK_S):
+            return
+        if by_policy:
+            _thread.start_new_thread(last, ())
+            told = without_answer(HookFailed("no answer in time", "late"))
+            if not lock.acquire(blocking=False):  # else the answer came after all
+                end(told[0], *(text.encode("utf-8", "backslashreplace") for text in told[1:]))
+            return
+        end(code, b"", complaint)
 
     _thread.start_new_thread(look, ())
 
@@ -136,15 +221,19 @@ def show(out: str, err: str) -> None:
 # --- the way in ------------------------------------------------------------------------------------------------------
 
 
-def ask() -> int | None:
+def ask(policy: "Policy | None" = None) -> int | None:
     """This process's command at the door: its exit code, all of its output written; None if it has to run here."""
+    _policy[:] = [policy] if policy else []
     return to_the_end(_ask)
 
 
 def _ask() -> int | None:
     argv = sys.argv[1:]
-    if _command(argv)[:1] == [HOOK] and not _is_waiter(argv):
-        watch(REFUSED, LATE) if "--closed" in argv else watch(0)
+    if is_hook(argv):
+        if CLOSED in argv:
+            watch(REFUSED, LATE)
+        else:
+            watch(*((REFUSED, LATE) if _is_strict(os.environ) else (0, UNCHECKED)), by_policy=True)
     if runs_alone(argv) or sys.getfilesystemencoding() != "utf-8":
         return None
     try:
@@ -157,6 +246,12 @@ def _ask() -> int | None:
     code, out, err = told
     show(out, err)
     return code
+
+
+def _is_strict(environ: "Mapping[str, str]") -> bool:
+    """Does the environment alone say that a hook without an answer refuses?"""
+    is_strict = environ.get("ROOK_GUARD_STRICT", "").lower() in ("true", "1", "yes", "on")
+    return is_strict or environ.get("ROOK_GUARD_OPAQUE", "").lower() == "deny"
 
 
 def runs_alone(argv: "list[str]") -> bool:
@@ -247,6 +342,8 @@ def _exchange(
     if said == WANTS_STDIN:
         data = stdin()
         if len(data) > STDIN_LIMIT:
+            if is_hook(argv):
+                raise HookFailed("the event is too large", "event")
             return _refusal(argv, 2, "TOO_LARGE", f"Standard input has more than {STDIN_LIMIT:,} bytes.",
                             "Put it in a file and name that.")  # fmt: skip
         said = _answer(line, data)
@@ -259,6 +356,8 @@ def _exchange(
         return code, "", ""
     if said[:1] == REPLY:
         return unpacked(said)
+    if is_hook(argv):
+        raise HookFailed("the daemon went away", "store")
     return _refusal(
         argv, UNREACHABLE, "UNREACHABLE",
         f"The daemon went away; whether `rook {' '.join(_command(argv))}` was done is not known.",

@@ -10,7 +10,6 @@ distribution and is nobody else's trouble. docs/extensions.md tells how one is m
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import Any, cast
 
 from rookery.core import text
@@ -56,9 +55,21 @@ def _plain(distribution: str) -> str:
     return distribution.lower().replace("_", "-").replace(".", "-")
 
 
-@cache
+_known: dict[str, tuple[Extension, ...]] = {}
+
+
+def is_loaded(group: str) -> bool:
+    return group in _known
+
+
 def _loaded(group: str) -> tuple[Extension, ...]:
     """Once in a process: it reads a file of every distribution that is installed."""
+    if group not in _known:
+        _known[group] = _load_all(group)
+    return _known[group]
+
+
+def _load_all(group: str) -> tuple[Extension, ...]:
     from importlib.metadata import entry_points
 
     points = entry_points(group=PREFIX + group)
@@ -79,7 +90,7 @@ def _told(error: BaseException) -> str:
 
 def forget() -> None:
     """What was looked up before; for tests, and after something was installed."""
-    _loaded.cache_clear()
+    _known.clear()
 
 
 # -- kinds and hosts -------------------------------------------------------------------------------------------------

@@ -121,9 +121,11 @@ def test_words_that_are_needed_are_asked_for(person: Person) -> None:
 @pytest.mark.slow
 def test_promote_without_a_terminal(person: Person) -> None:
     _report(person)
-    made = json.loads(person("verdict", "w1/1", "promote", "good", "--json").out)
+    assert json.loads(person("verdict", "w1/1", "promote", "--json").out)["error"]["code"] == "NOT_YOURS", "a leader"
+    decides = ("--as", "user", "verdict", "w1/1", "promote", "good", "--json")
+    made = json.loads(person.rook(*decides).out)
     assert (made["action"], made["effect"]["landing"], made["decision"]) == ("promote", "land-0001", "decision-0001")
-    assert json.loads(person("verdict", "w1/1", "promote", "good", "--json").out)["replayed"]
+    assert json.loads(person.rook(*decides).out)["replayed"]
 
 
 @pytest.mark.slow

@@ -57,12 +57,13 @@ def test_every_command_in_the_readme_runs(tmp_path: Path, repository: Path):
     today = datetime.now(UTC).strftime("ESC-%Y%m%d-")
     commands = [re.sub(r"ESC-\d{8}-", today, command) for command in commands]
     lines = [f"echo '>>> {i}'; {command}" for i, command in enumerate(commands)]
-    script = "\n".join(["set -e", "trap 'rook down >/dev/null 2>&1 || true' EXIT", *lines])
+    script = "\n".join(["set -e", "stty cols 120", "trap 'rook down >/dev/null 2>&1 || true' EXIT", *lines])
     file = tmp_path / "readme.sh"
     file.write_text(script)
-    done = subprocess.run(
-        ["bash", str(file)], cwd=repository, env=environment(tmp_path), capture_output=True, text=True, timeout=180
-    )
+    done = subprocess.run(  # in a terminal, as the reader's shell is: some of it only the user may do
+        ["script", "-qec", f"bash {file}", "/dev/null"], cwd=repository, env=environment(tmp_path), capture_output=True,
+        text=True, timeout=180, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert f">>> {len(commands) - 1}" in done.stdout
     assert "API is ready" in done.stdout

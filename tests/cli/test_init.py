@@ -17,6 +17,7 @@ from rookery.front.cli.call import Call, Reply
 from rookery.front.cli.router import run
 from rookery.hosts import known
 from rookery.runtime import files
+from tests.support.trusting import trust_repository
 
 BIN = Path(sys.executable).parent
 FILES = {
@@ -484,6 +485,8 @@ def test_a_program_of_one_s_own_asks(person: Person) -> None:
     reply = person("hook", "magpie")
     assert ".rook/hosts" in reply.err
     path = person.write(".rook/hosts/magpie.toml", example)
+    assert "rook trust" in person("hook", "magpie").err, "a repository's own program is not believed"
+    trust_repository(person.root, person.environ)
     assert json.loads(person.ok("hook", "magpie"))["note"].startswith("Rookery: you are")
     mine = person.home / ".config" / "rookery" / "hosts" / "magpie.toml"
     mine.parent.mkdir(parents=True)
@@ -491,8 +494,9 @@ def test_a_program_of_one_s_own_asks(person: Person) -> None:
     assert json.loads(person.ok("hook", "magpie"))["event"] == "session.open"
     mine.write_text(example.replace("[fields]", "[feilds]"))
     reply = person("hook", "magpie")
-    assert reply.code == 1, "to an agent program 2 is a no"
+    assert reply.code == 0, "to an agent program 2 is a no"
     assert "fields" in reply.err
+    assert person("hook", "magpie", "--closed").code == 2
 
 
 @pytest.mark.parametrize("name", ["../magpie", "a/b", "..", "a\nb", "magpie\0"])

@@ -89,7 +89,7 @@ def test_every_verb_speaks_to_people(rook: Terminal) -> None:
         ([*BOB, "task", "claim", "task-0001"], "TASK_NOT_CLAIMABLE", "architect"),
         ([*BOB, "task", "done", "task-0001"], "LEASE_HOLDER_MISMATCH", ""),
         ([*ADA, "task", "done", "task-0001", "--epoch", "7"], "EPOCH_MISMATCH", "7"),
-        ([*ADA, "task", "renew", "task-0001", "--ttl-ms", "1"], "BAD_TTL", ""),
+        ([*ADA, "task", "renew", "task-0001", "--ttl-ms", "0"], "BAD_TTL", ""),
         ([*ADA, "task", "renew", "task-0001", "--ttl-ms", "soon"], "USAGE", "soon"),
         (["task", "add", ""], "BAD_INPUT", "title"),
         (["task", "add", "x", "--dep", "task-0099"], "UNKNOWN_DEP", "task-0099"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Terminal
+from tests.support.trusting import trust_repository
 
 ADA, BOB = ("--as", "architect"), ("--as", "implementer")
 TEAM: dict[str, Any] = {
@@ -120,7 +121,7 @@ def test_a_budget_from_limit_to_refusal_and_back(rook: Terminal) -> None:
     refused = rook(*ADA, "send", "implementer", "-s", "hi")
     assert refused.code == 1
     assert refused.err.splitlines()[0] == "rook: The budget of team crew is spent: 1,000 of 1,000 tokens."
-    assert "The person can raise it: `rook budget set --max-tokens N`" in refused.err
+    assert "The user can raise it: `rook budget set --max-tokens N`" in refused.err
     rook.ok("budget", "set", "--max-tokens", "2000")
     rook.ok(*ADA, "send", "implementer", "-s", "hi")
     assert "budget.spent" in rook.ok("feed")
@@ -130,6 +131,7 @@ def test_a_budget_from_limit_to_refusal_and_back(rook: Terminal) -> None:
 def test_the_bars_stand_in_one_column(rook: Terminal) -> None:
     rook.ok("budget", "set", "--max-tokens", "1000", "--agent", "architect")
     rook.ok("task", "add", "A task with quite a long title that is cut somewhere")
+    rook.ok(*ADA, "task", "claim", "task-0001")
     rook.ok(*ADA, "budget", "report", "-i", "1500", "--task", "task-0001")
     rook.ok(*BOB, "budget", "report", "-i", "5")
     rook.ok("budget", "set", "--max-tokens", "5000", "--task", "task-0001")
@@ -177,6 +179,9 @@ def test_a_budget_of_the_settings_file(rook: Terminal) -> None:
     (rook.folder / "rookery.toml").write_text(
         'leader = "architect"\n[budget]\nmax_tokens = 10\nhard_limit = false\n[agents.zoe]\nrole = "dev"\n'
     )
+    shown = rook.json("team", "show")
+    assert (shown["leader"], shown["budget"]["maxTokens"], shown["budget"]["hardLimit"]) == (None, 10, True)
+    trust_repository(rook.folder, rook.environ)
     shown = rook.json("team", "show")
     assert (shown["leader"], shown["budget"]["maxTokens"], shown["budget"]["hardLimit"]) == ("architect", 10, False)
     assert shown["sources"]["maxTokens"].endswith("rookery.toml")

@@ -38,4 +38,13 @@ def test_wrong_usage_is_told(rook: Terminal, argv: list[str]):
 def test_an_agent_makes_no_tokens(rook: Terminal):
     reply = rook("token", "new", "--agent", "architect", "--as", "implementer")
     assert reply.code == 1
-    assert "Only the person and the leader" in reply.err
+    assert "Only the user" in reply.err
+
+
+def test_each_role_is_called_what_it_is(rook: Terminal):
+    """A token that acts as the user is not announced as one that only reads."""
+    said = {role: rook.ok("token", "new", "--role", role) for role in ("operator", "viewer")}
+    assert "to act as you" in said["operator"]
+    assert "to read" in said["viewer"]
+    shown = rook.ok("token", "list")
+    assert shown.count("operator") == 1

@@ -146,3 +146,44 @@ def test_a_team_that_was_made_and_undone_with_its_batch_is_looked_up_anew(factor
     stores.write(other, "theirs", preview="theirs")
     assert store.write_batch([job("c", "mine")]) == [1]
     assert (previews(other, "theirs"), previews(other, "mine")) == (["theirs"], ["c"])
+
+
+# -- savepoints --------------------------------------------------------------------------------------------------------
+
+
+def test_a_savepoint_that_is_refused_leaves_nothing_and_the_rest_is_kept(store: Store):
+    def work(tx: Transaction) -> int:
+        stores.append(tx, "before")
+        with pytest.raises(errors.Refused):
+            tx.savepoint(lambda: refused(tx))
+        return stores.append(tx, "after")
+
+    assert store.write("t", work) == 2, "the number of what was undone was given back"
+    assert previews(store) == ["before", "after"]
+
+
+def test_a_savepoint_in_a_savepoint_is_undone_alone(store: Store):
+    def inner(tx: Transaction) -> str:
+        stores.append(tx, "outer")
+        with pytest.raises(errors.Refused):
+            tx.savepoint(lambda: refused(tx))
+        return "kept"
+
+    assert store.write("t", lambda tx: tx.savepoint(lambda: inner(tx))) == "kept"
+    assert previews(store) == ["outer"]
+
+
+def test_a_savepoint_that_is_not_caught_undoes_all(store: Store):
+    def work(tx: Transaction) -> None:
+        stores.append(tx, "before")
+        tx.savepoint(lambda: refused(tx))
+
+    with pytest.raises(errors.Refused):
+        store.write("t", work)
+    assert previews(store) == []
+    assert store.write("t", lambda tx: tx.savepoint(lambda: stores.append(tx, "next"))) == 1
+
+
+def test_a_savepoint_only_reads_where_nothing_may_be_written(store: Store):
+    store.write(*job("a"))
+    assert store.read("t", lambda tx: tx.savepoint(lambda: tx.team)) > 0

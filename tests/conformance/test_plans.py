@@ -15,11 +15,11 @@ STATEMENTS = queries.load("sqlite")
 WHOLE_TEAM = {
     "agent_names", "agent_roles", "agents_expected", "agents_that_used", "busiest_senders", "candidates_for_role",
     "all_dead_letters", "changes", "counted_dead", "landings", "plan_lands", "dead_letters", "count_mail",
-    "hosts_heard", "reachable", "store_teams", "store_teams_with", "sweep_attempts",
+    "hosts_heard", "reachable", "store_is_new", "store_teams", "store_teams_with", "sweep_attempts",
     "debt_counted", "debts", "decisions_counted", "deliverables", "docket_counted", "docket_open", "count_types",
     "escalations", "new_agent", "oldest_waiting", "present", "recent_activity", "silent_sessions",
     "retrying", "spec_claims", "store_teams_untold", "store_teams_watched", "stuck_candidates", "vitals_shown",
-    "watched",
+    "watched", "newest_sessions",  # along the primary key, up to its limit
     "team_agents", "thread_people", "tokens_of_team", "workers_all", "workers_listed",
 }  # fmt: skip
 LARGE = {

@@ -1,4 +1,7 @@
-"""Seed 004, section 7: its examples, unchanged but for the import, in processes that see each other's mail."""
+"""Seed 004, section 7: programs like its four examples, each in a process of its own, see each other's mail.
+
+The programs are ours; they call the same functions with the same arguments as the examples there.
+"""
 
 import json
 import os
@@ -10,111 +13,77 @@ import pytest
 
 import rookery
 
-ARCHITECT = """
-from rookery.mailbox import send_handoff, MessagePriority
+# 7.1: a structured handoff within a swarm.
+HAND_OVER = """
+from rookery.mailbox import MessagePriority, send_handoff
 
-# After completing design work
 send_handoff(
-    from_agent="swarm_dev/architect",
-    to_agent="swarm_dev/implementer",
-    subject="Implement Agent Mailbox System",
-    work_completed="Complete design documented in MAILBOX_DESIGN.md",
-    current_state="Design approved, ready for implementation",
-    next_steps=[
-        "Create shared/agent_mailbox.py with all classes",
-        "Add to shared/__init__.py exports",
-        "Create unit tests in tests/test_agent_mailbox.py",
-        "Integrate with agent_executor_pool.py",
-        "Update agent system prompts",
-    ],
-    files_modified=["workspace/MAILBOX_DESIGN.md"],
+    from_agent="web/designer",
+    to_agent="web/builder",
+    subject="Search box for the shop",
+    work_completed="Sketches and the list of queries",
+    current_state="Signed off by the shop owner",
+    next_steps=["Index the product names", "Show ten results", "Measure the first paint"],
+    files_modified=["sketches/search.svg"],
     blockers=[],
-    swarm_name="swarm_dev",
+    swarm_name="web",
     priority=MessagePriority.HIGH,
 )
 """
 
-COO = '''
-from rookery.mailbox import broadcast_to_swarm, MessagePriority
+# 7.2: an announcement to the swarm by somebody who is not in it.
+ANNOUNCE = """
+import textwrap
+from rookery.mailbox import MessagePriority, broadcast_to_swarm
 
-# Announce priority change
 broadcast_to_swarm(
-    from_agent="coo",
-    swarm_name="swarm_dev",
-    subject="Priority Change: Mailbox system now P1",
-    body="""
-    The mailbox system has been elevated to P1 priority.
+    from_agent="manager",
+    swarm_name="web",
+    subject="The shop is down",
+    body=textwrap.dedent('''
+        Payments fail since nine o'clock.
 
-    All agents should:
-    1. Pause non-critical work
-    2. Check your mailbox for assigned tasks
-    3. Report blockers immediately via escalation
-
-    Expected completion: EOD today.
-    """,
+        - Stop every deployment.
+        - Write to me what you changed today.
+    '''),
     priority=MessagePriority.URGENT,
 )
-'''
-
-IMPLEMENTER = """
-from rookery.mailbox import check_my_mailbox, get_mailbox_manager
-
-# Check for pending work
-messages = check_my_mailbox("swarm_dev/implementer")
-
-print(f"You have {len(messages)} pending message(s)")
-
-for msg in messages:
-    print(f"\\n{'='*50}")
-    print(msg.to_markdown())
-
-    # Mark as read
-    manager = get_mailbox_manager()
-    manager.read_message(msg.id)
-
-    # If it's a handoff, start processing
-    if msg.type.value == "handoff":
-        manager.mark_processing(msg.id)
-
-        # ... do the work ...
-
-        manager.mark_completed(msg.id, archive=True)
 """
 
-CRITIC = '''
-from rookery.mailbox import get_mailbox_manager, MessagePriority
+# 7.3: an agent that starts reads its mail, and takes up the work that was handed over.
+WORK_OFF = """
+from rookery.mailbox import MessageType, check_my_mailbox, get_mailbox_manager
 
-manager = get_mailbox_manager()
+boxes = get_mailbox_manager()
+waiting = check_my_mailbox("web/builder")
+print("waiting:", len(waiting))
+for message in waiting:
+    print(message.to_markdown(), end="\\n=====\\n")
+    boxes.read_message(message.id)
+    if message.type is MessageType.HANDOFF:
+        boxes.mark_processing(message.id)
+        boxes.mark_completed(message.id, archive=True)
+"""
 
-# Reply to a message
-manager.reply(
-    original_message_id="MSG-abc123def456",
-    from_agent="swarm_dev/critic",
-    body="""
-    ## Code Review Complete
+# 7.4: somebody else answers a message that is known by its id.
+ANSWER = """
+import sys
+from rookery.mailbox import get_mailbox_manager
 
-    **Verdict:** NEEDS_CHANGES
-
-    ### Issues Found:
-    1. Line 145: Missing thread safety in _save_message
-    2. Line 203: Should validate agent_name format
-    3. Line 289: Add timeout to file operations
-
-    Please address these issues before merging.
-    """,
-    payload={
-        "verdict": "NEEDS_CHANGES",
-        "issue_count": 3,
-    },
+get_mailbox_manager().reply(
+    original_message_id=sys.argv[1],
+    from_agent="web/tester",
+    body="Two queries find nothing.\\n\\nSee the table in the payload.",
+    payload={"passed": False, "queries": ["socks", "size 9"]},
 )
-'''
+"""
 
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Path:
-    agents = tmp_path / "repo" / "swarms" / "swarm_dev" / "agents"
+    agents = tmp_path / "repo" / "swarms" / "web" / "agents"
     agents.mkdir(parents=True)
-    for name in ("architect", "implementer", "critic"):
+    for name in ("designer", "builder", "tester"):
         (agents / f"{name}.md").write_text(f"You are the {name}.\n")
     return tmp_path / "repo"
 
@@ -134,40 +103,37 @@ def python(repo: Path, *args: str) -> str:
 
 @pytest.mark.slow
 def test_the_examples_work_together(repo: Path) -> None:
-    # One process sends: the architect's handoff (7.1) and the COO's announcement (7.2).
-    python(repo, "-c", ARCHITECT + COO)
+    python(repo, "-c", HAND_OVER + ANNOUNCE)
     with rookery.connect(cwd=str(repo)) as team:
-        waiting = team.agent("swarm_dev/implementer").inbox()
+        waiting = team.agent("web/builder").inbox()
         assert [(each.type, each.priority) for each in waiting] == [("notification", "urgent"), ("handoff", "high")]
-        assert [each.subject for each in team.agent("critic").inbox()] == ["Priority Change: Mailbox system now P1"]
+        assert [each.subject for each in team.agent("tester").inbox()] == ["The shop is down"]
     handoff = waiting[1]
 
     # `rook` sees the same mail.
-    seen = json.loads(python(repo, "-m", "rookery", "inbox", "--as", "swarm_dev/implementer", "--json"))
+    seen = json.loads(python(repo, "-m", "rookery", "inbox", "--as", "web/builder", "--json"))
     assert [each["id"] for each in seen["messages"]] == [each.id for each in waiting]
 
-    # Another process reads it (7.3).
-    said = python(repo, "-c", IMPLEMENTER)
-    assert said.startswith("You have 2 pending message(s)\n")
-    assert said.index("## [URGENT] Priority Change") < said.index("## [HIGH] Implement Agent Mailbox System")
-    assert "- Update agent system prompts" in said
-    assert "- `workspace/MAILBOX_DESIGN.md`" in said
-    assert python(repo, "-c", IMPLEMENTER) == "You have 0 pending message(s)\n"
+    said = python(repo, "-c", WORK_OFF)
+    assert said.startswith("waiting: 2\n")
+    assert said.index("## [URGENT] The shop is down") < said.index("## [HIGH] Search box for the shop")
+    assert "- Measure the first paint" in said
+    assert "- `sketches/search.svg`" in said
+    assert python(repo, "-c", WORK_OFF) == "waiting: 0\n"
 
-    # And a third answers the message that was found (7.4).
-    python(repo, "-c", CRITIC.replace("MSG-abc123def456", handoff.id))
+    python(repo, "-c", ANSWER, handoff.id)
     with rookery.connect(cwd=str(repo)) as team:
-        (answer,) = team.agent("swarm_dev/architect").inbox(types=["response"])
+        (answer,) = team.agent("web/designer").inbox(types=["response"])
         states = team.call("receipts", id=handoff.id)["recipients"]
-    assert (answer.sender, answer.subject) == ("swarm_dev/critic", "Re: Implement Agent Mailbox System")
+    assert (answer.sender, answer.subject) == ("web/tester", "Re: Search box for the shop")
     assert (answer.thread, answer.reply_to, answer.priority) == (handoff.id, handoff.id, "high")
-    assert (answer.type, answer.group) == ("response", "swarm_dev")
-    assert answer.payload == {"verdict": "NEEDS_CHANGES", "issue_count": 3}
-    assert [(each["name"], each["state"]) for each in states] == [("swarm_dev/implementer", "archived")]
+    assert (answer.type, answer.group) == ("response", "web")
+    assert answer.payload == {"passed": False, "queries": ["socks", "size 9"]}
+    assert [(each["name"], each["state"]) for each in states] == [("web/builder", "archived")]
 
 
 @pytest.mark.slow
 def test_a_reply_to_a_message_that_is_not_there_is_no_error(repo: Path) -> None:
-    python(repo, "-c", CRITIC)
+    python(repo, "-c", ANSWER, "MSG-abc123def456")
     with rookery.connect(cwd=str(repo)) as team:
         assert team.call("stats")["deliveries"] == {}

@@ -106,7 +106,8 @@ def test_a_prepared_ledger_is_what_the_first_opening_leaves(path: str, tmp_path:
         with opened(place):
             pass
     assert ledger.schema(ready) == ledger.schema(path)
-    assert ledger.everything(ready) == ledger.everything(path)
+    terminal = {"store_settings": [("authority.terminal", "off")]}  # what a test has none of
+    assert ledger.everything(ready) == ledger.everything(path) | terminal
     with opened(ready) as store:
         write(store)
     with opened(stores.prepared(ready)) as store:

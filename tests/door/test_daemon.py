@@ -21,7 +21,7 @@ from tests.door.conftest import ROOK, Served
 from tests.support.doors import Running, running
 from tests.support.fastdoor import knocking
 from tests.support.ledger import locked
-from tests.support.procs import PATIENCE_S
+from tests.support.procs import ABOVE, PATIENCE_S
 
 pytestmark = pytest.mark.slow  # a daemon for almost every one of them
 
@@ -185,8 +185,8 @@ def test_a_folder_that_was_removed(served: Served):
     gone = served.folder / "gone"
     gone.mkdir()
     script = f'cd "{gone}"; rmdir "{gone}"; exec "{ROOK}" who --json'
-    done = subprocess.run(["bash", "-c", script], env=served.environ, cwd=served.folder, capture_output=True, text=True,
-                          timeout=PATIENCE_S)  # fmt: skip
+    done = subprocess.run([*ABOVE, "bash", "-c", script], env=served.environ, cwd=served.folder, capture_output=True,
+                          text=True, timeout=PATIENCE_S)  # fmt: skip
     assert (done.returncode, json.loads(done.stdout)["agents"]) == (0, [])
 
 
@@ -236,8 +236,8 @@ def test_a_terminal_gets_the_same_colours_and_width(served: Served, more: dict[s
 
 def test_no_standard_input_at_all(served: Served):
     script = f'"{ROOK}" join bob >/dev/null; exec "{ROOK}" --as bob send bob -s x -m - --json <&-'
-    done = subprocess.run(["bash", "-c", script], env=served.environ, cwd=served.folder, capture_output=True, text=True,
-                          timeout=PATIENCE_S)  # fmt: skip
+    done = subprocess.run([*ABOVE, "bash", "-c", script], env=served.environ, cwd=served.folder, capture_output=True,
+                          text=True, timeout=PATIENCE_S)  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 

@@ -1,26 +1,29 @@
 """The daemon's side: who is let in, that nobody can hold it up, and whose settings count."""
 
+import errno
 import json
 import logging
 import os
 import select
 import socket
 import threading
-from collections.abc import Generator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from rookery import door
+from rookery import app, door
 from rookery.core import errors
 from rookery.front.cli import resident, router
 from rookery.front.cli.call import Call, Reply
-from rookery.runtime import files, process
+from rookery.runtime import caller_process, files, lineage, process
 from rookery.version import VERSION
 from tests.support.fastdoor import Host, ask, hosted, knocking
+from tests.support.panes import until
 from tests.support.procs import PATIENCE_S
 from tests.support.stores import prepared_home
+from tests.support.trusting import trust_repository
 
 
 class Room:
@@ -32,8 +35,10 @@ class Room:
         self.environ = {"HOME": str(folder), "ROOK_HOME": str(self.home), "ROOK_TEAM": "crew"}
         self.held = threading.Event()  # a command is being held
         self.go = threading.Event()
+        self.sights: list[lineage.Sight | None] = []
 
     def run(self, call: Call) -> Reply:
+        self.sights.append(call.sight)
         if call.argv[0] == "hold":
             self.held.set()
             assert self.go.wait(PATIENCE_S)
@@ -84,6 +89,158 @@ def test_another_user_is_not_let_in(host: Host, room: Room, monkeypatch: pytest.
     monkeypatch.setattr(door, "peer_of", lambda _line: (os.getpid(), os.geteuid() + 1))
     with knocking(room.home) as line:
         assert ends(line)
+
+
+@contextmanager
+def left_behind(home: Path) -> Generator[tuple[socket.socket, Callable[[], None]]]:
+    """A connection that another process made and was let in with, and how to end that process."""
+    line = socket.socket(socket.AF_UNIX)
+    line.settimeout(PATIENCE_S)
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        door.connect(line, str(home))
+        theirs.send(b"in")
+        theirs.recv(1)  # it lives while it is let in
+        os._exit(0)
+
+    def end() -> None:
+        ours.send(b"!")
+        os.waitpid(pid, 0)
+
+    with line, ours, theirs:
+        assert ours.recv(2) == b"in"
+        yield line, end
+
+
+def code_of(said: bytes) -> str:
+    _, out, _ = door.unpacked(said)
+    return json.loads(out)["error"]["code"]
+
+
+def without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Linux before 6.5: no SO_PEERPIDFD. The stand-in is an option number that no kernel has."""
+    monkeypatch.setattr(caller_process, "SO_PEERPIDFD", 9_999)
+
+
+KERNELS = pytest.mark.parametrize("descriptors", [True, False], ids=["pidfd", "start time"])
+
+
+@KERNELS
+def test_h42_words_of_a_process_that_is_gone_are_nobodys(
+    host: Host, room: Room, descriptors: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """The kernel names who connected. When that process is gone, somebody else sends the words."""
+    if not descriptors:
+        without_descriptors(monkeypatch)
+    with left_behind(room.home) as (line, end):
+        assert door.receive(line) == door.greeting(VERSION, str(room.home))
+        end()
+        words = ["--as", "amy", "send", "bob", "-s", "as the user", "--json"]
+        door.send(line, door.request(words, str(room.folder), room.environ, 100, False))
+        assert code_of(door.receive(line)) == "CALLER_GONE"
+    assert json.loads(room("--as", "bob", "inbox", "--json").out)["messages"] == []
+
+
+@KERNELS
+def test_h42_a_caller_that_ends_before_its_standard_input_comes_does_nothing(
+    host: Host, room: Room, descriptors: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if not descriptors:
+        without_descriptors(monkeypatch)
+    with left_behind(room.home) as (line, end):
+        room.asked(line, "--as", "amy", "send", "bob", "-s", "late", "-m", "-", "--json")
+        assert door.receive(line) == door.WANTS_STDIN
+        end()
+        door.send(line, b"the text")
+        assert code_of(door.receive(line)) == "CALLER_GONE"
+    assert json.loads(room("--as", "bob", "inbox", "--json").out)["messages"] == []
+
+
+def test_h42_a_reused_pid_is_not_the_caller(host: Host, room: Room, monkeypatch: pytest.MonkeyPatch):
+    """The pid of a caller that has ended, which another process has by now: a live one, with another start time."""
+    without_descriptors(monkeypatch)
+    with knocking(room.home) as line:
+        room.asked(line, "--as", "amy", "send", "bob", "-s", "late", "-m", "-", "--json")
+        assert door.receive(line) == door.WANTS_STDIN
+        look = process._look
+
+        def later(pid: int) -> process._Look | None:
+            seen = look(pid)
+            return seen._replace(ticks=seen.ticks + 1) if seen and pid == os.getpid() else seen
+
+        monkeypatch.setattr(process, "_look", later)
+        door.send(line, b"the text")
+        assert code_of(door.receive(line)) == "CALLER_GONE"
+        monkeypatch.setattr(process, "_look", look)
+    assert json.loads(room("--as", "bob", "inbox", "--json").out)["messages"] == []
+
+
+@KERNELS
+def test_h42_a_process_that_started_after_the_connection_is_not_the_caller(
+    host: Host, room: Room, descriptors: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if not descriptors:
+        without_descriptors(monkeypatch)
+    mine = process.identify(os.getpid())
+    assert mine is not None
+    ticks = int(mine.started.partition("@")[0])
+    before = (ticks - 1) / os.sysconf("SC_CLK_TCK")
+    assert process.started_by(mine, caller_process.now())
+    assert not process.started_by(mine, before)
+    monkeypatch.setattr(caller_process, "now", lambda: before)
+    with knocking(room.home) as line:
+        assert ends(line)
+
+
+def test_h42_what_is_above_a_caller_is_looked_up_once(host: Host, room: Room):
+    """The second run, with the standard input, is that of the caller as it was seen before the first."""
+    room.sights.clear()
+    with knocking(room.home) as line:
+        room.asked(line, "--as", "amy", "send", "bob", "-s", "late", "-m", "-")
+        assert door.receive(line) == door.WANTS_STDIN
+        door.send(line, b"the text")
+        assert door.unpacked(door.receive(line))[0] == 0
+    first, second = room.sights
+    assert first is second
+    assert first is not None
+    assert first.origin.pid == os.getpid()
+
+
+def test_the_descriptor_of_a_caller_is_closed_after_its_visit(host: Host, room: Room):
+    for _ in range(5):
+        assert room("who").code == 0
+    until(lambda: not process_descriptors(), process_descriptors)
+
+
+def process_descriptors() -> list[str]:
+    links: list[str] = []
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # it was that of the listing
+            links.append(os.readlink(f"/proc/self/fd/{name}"))
+    return [each for each in links if "pidfd" in each]
+
+
+def test_only_a_kernel_without_process_descriptors_is_done_without():
+    class Refusing:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+        def getsockopt(self, _level: int, _name: int, /) -> int:
+            raise OSError(self.number, os.strerror(self.number))
+
+    assert caller_process.CallerProcess(Refusing(errno.ENOPROTOOPT), os.getpid(), caller_process.now()).is_alive()
+    with pytest.raises(ProcessLookupError):
+        caller_process.CallerProcess(Refusing(errno.ESRCH), os.getpid(), caller_process.now())
+
+
+def test_a_client_whose_socket_is_gone_already_is_shown_out(host: Host, room: Room):
+    class Gone:
+        def get_extra_info(self, _name: str) -> None:
+            return None
+
+    fast = resident.FastDoor(None, host.house, app.open_guests(host.house, host.queue), host.count)
+    assert fast._welcomed(Gone(), caller_process.now()) is None  # type: ignore[arg-type]
 
 
 def test_a_process_with_other_mounts_or_pids_is_not_let_in(host: Host, room: Room, monkeypatch: pytest.MonkeyPatch):
@@ -175,6 +332,14 @@ def test_those_who_keep_their_standard_input_open_hold_no_thread(host: Host, roo
     assert letter["body"] == "the text", "the others went away before they said what"
 
 
+def test_standard_input_that_does_not_come_is_given_up(host: Host, room: Room, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(resident, "STDIN_S", 0.05)
+    with knocking(room.home) as line:
+        room.asked(line, "--as", "amy", "send", "bob", "-s", "late", "-m", "-", "--json")
+        assert door.receive(line) == door.WANTS_STDIN
+        assert code_of(door.receive(line)) == "STDIN_LATE"
+
+
 def test_a_caller_that_goes_away_leaves_nothing_hanging(host: Host, room: Room):
     with knocking(room.home) as line:
         room.asked(line, "hold")
@@ -257,6 +422,9 @@ def test_the_team_is_the_caller_s(host: Host, room: Room, tmp_path: Path):
     assert json.loads(room("who", "--json", ROOK_TEAM="other").out)["agents"] == []
     del room.environ["ROOK_TEAM"]
     (tmp_path / "rookery.toml").write_text('team = "crew"\n')
+    refused = room("who", "--json")
+    assert json.loads(refused.out)["error"]["code"] == "TEAM_NOT_YOURS", "a file does not enter a team that is there"
+    trust_repository(tmp_path, room.environ)
     assert len(json.loads(room("who", "--json").out)["agents"]) == 2
 
 

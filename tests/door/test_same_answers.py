@@ -19,6 +19,7 @@ from rookery.front.cli.router import COMMANDS
 from rookery.runtime import places
 from tests.support.doors import environment, running
 from tests.support.fastdoor import ask, whole
+from tests.support.stores import prepared_home
 
 
 class Step(NamedTuple):
@@ -58,6 +59,7 @@ STEPS = (
     Step(f"{ADA} broadcast -s all -m hands"), Step(f"{ADA} broadcast --group none -s all"),
     Step(f"{ADA} handoff bob -s yours --done design --json"), Step(f"{ADA} escalate stuck -m help"),
     Step("kinds"), Step("kinds --json"), Step("kinds show scout"), Step("kinds show nothing"), Step("kinds drop scout"),
+    Step("config set nothing off"),
     Step("lenses"), Step("lenses --json"), Step("escalate --list"), Step("escalate --list --json"), Step("escalate"),
     # tasks and plans
     Step("task add Parse -m - -p high --file src/io/ --json", b"all of it", "task"),
@@ -145,6 +147,7 @@ class Side:
 
     def __init__(self, folder: Path, through_door: bool) -> None:
         self._folder = folder
+        prepared_home(environment(folder)["ROOK_HOME"])
         self._through_door = through_door
         self._team = places.find(cwd=str(folder), environ={"HOME": str(folder)}).team
         self._known: dict[str, str] = {}

@@ -276,7 +276,8 @@ def test_mail_for_a_dead_session_becomes_a_dead_letter_that_is_told_and_can_be_r
 
 def test_a_long_body_goes_as_a_file_and_a_lost_file_is_made_again(crew: Crew):
     ada = crew.seat()
-    transcript = crew.folder / "transcript.jsonl"
+    transcript = crew.folder / "projects" / "-crew" / "s1.jsonl"
+    transcript.parent.mkdir(parents=True)
     transcript.write_text("")
     started = {"host": "claude", "host_id": "s1", "transcript": str(transcript), "name": "ada", "terminal": ada.address}
     crew.house.client.call("turn.start", started, crew.house.caller(None, process=tuple(ada.process)))

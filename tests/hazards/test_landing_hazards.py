@@ -15,6 +15,7 @@ from tests.support import ledger
 from tests.support.crew_rows import RealHouse, Worker, history, landings
 from tests.support.doors import Running, environment, running
 from tests.support.panes import until
+from tests.support.stores import prepared_home
 from tests.unit.gitrepo import git, repository
 
 POINTS = [point for point in faults.BEYOND if point.startswith("land_")]
@@ -27,6 +28,7 @@ class Yard:
         self.folder = folder
         self.root = repository(folder / "repo")
         self.settings = {"ROOK_TEAM": "crew", "ROOK_LAND_AUTO": "true", "ROOK_LAND_RETRY_S": "0.05", **settings}
+        prepared_home(environment(folder)["ROOK_HOME"])
         self.house = app.open_house(cwd=str(self.root), environ=environment(folder, **self.settings))
         self.crew = RealHouse(self.house)
 

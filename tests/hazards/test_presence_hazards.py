@@ -270,7 +270,7 @@ def test_h20_many_processes_write_and_everything_arrives(home: str, number: int)
             assert len(sent) == len(set(sent)) == number * 15
             assert {message.id for message in found} == set(sent)
             kept = sorted(str(path.relative_to(home)) for path in Path(home).rglob("*") if not path.is_dir())
-            assert kept == ["rookery.db", "rookery.db-shm", "rookery.db-wal"]
+            assert kept == ["rookery.db", "rookery.db-queue", "rookery.db-shm", "rookery.db-wal", "rookery.db.made"]
     assert ledger.faults(f"{home}/rookery.db", sent=sent) == []
 
 

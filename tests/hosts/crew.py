@@ -26,6 +26,7 @@ from tests.hosts.programs import Program
 from tests.hosts.stage import Run, Stage
 from tests.hosts.tui import FREE, Tui, settled
 from tests.support.procs import Child, children, environment, hear, say
+from tests.support.stores import prepared_home
 
 RAVEN = "SwiftRaven"
 ROOK = Path(sys.executable).with_name("rook")
@@ -48,6 +49,7 @@ class Crew:
         (self.repo / "rookery.toml").write_text(f'team = "rig"\n\n[agents]\n{known}')
         (self.repo / "held.txt").write_text("as it was\n")
         self._commit()
+        prepared_home(self.home)
 
     def __enter__(self) -> Self:
         act = {"name": RAVEN, "home": str(self.home), "repo": str(self.repo)}

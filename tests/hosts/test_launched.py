@@ -71,9 +71,7 @@ class Worker:
 
     def order(self, backend: str, **more: Any) -> Order:
         known = {"model": MODELS.get(self.host, ""), "trusted": True, "guardrails": GUARDRAILS}
-        return Order(
-            self.host, backend, PROMPT, folders=(str(self.crew.home),), tree=str(self.tree), **{**known, **more}
-        )
+        return Order(self.host, backend, PROMPT, folders=(str(self.folder),), tree=str(self.tree), **{**known, **more})
 
     def headless(self, moves: list[Move], **more: Any) -> tuple[Run, streams.Tally]:
         made = launching.launch(self.order("headless", **more))
@@ -113,13 +111,24 @@ def worktree(repo: Path, tree: Path) -> None:
 
 
 def deeds(worker: Worker) -> list[Move]:
-    """An edit in its folder, a report, and the end."""
+    """An edit in its folder, a report, and the end. In Codex's sandbox a command writes to no ledger: there it sees who
+    is in the team, by a tool of the server that runs outside."""
+    by_tool = worker.host == "codex"
+    report = worker.member.mcp("who") if by_tool else [worker.program.bash("rook task add Reported")]
     return [
         worker.program.write(worker.tree / "made.txt", "made\n"),
-        worker.program.bash("rook task add Reported"),
-        expect("Reported"),
+        *report,
+        expect("SwiftRaven" if by_tool else "Reported"),
         say("All done."),
     ]
+
+
+def reported(worker: Worker) -> list[str]:
+    return [] if worker.host == "codex" else ["Reported"]
+
+
+def served(worker: Worker) -> dict[str, Any]:
+    return {"server": (str(ROOK), "mcp")} if worker.host == "codex" else {}
 
 
 def answered(run: Run) -> str:
@@ -150,10 +159,10 @@ def short(value: Any) -> Any:
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_worker_without_a_terminal_edits_reports_and_ends(crew: Crew, host: str) -> None:
     worker = Worker(crew, host)
-    run, tally = worker.headless(deeds(worker))
+    run, tally = worker.headless(deeds(worker), **served(worker))
     assert not run.complaint(), f"{run.complaint()}\n{run.stdout}\n{run.stderr}"
     assert (worker.tree / "made.txt").read_text() == "made\n"
-    assert worker.tasks() == ["Reported"], answered(run)
+    assert worker.tasks() == reported(worker), answered(run)
     assert (tally.ended, tally.ok, tally.text, tally.error) == (True, True, "All done.", "")
     assert (tally.calls, tally.failures, tally.foreign) == (2, 0, 0)
     assert tally.session
@@ -255,11 +264,11 @@ def test_a_seed_that_is_not_there_ends_the_worker_and_is_told(crew: Crew, host: 
 @pytest.mark.parametrize("host", most(HOSTS, "opencode"))
 def test_a_worker_at_a_terminal_begins_by_itself_and_rests_when_it_is_done(crew: Crew, host: str) -> None:
     worker = Worker(crew, host)
-    with worker.at_terminal(deeds(worker)) as tui:
+    with worker.at_terminal(deeds(worker), **served(worker)) as tui:
         tui.shows("All done.")
         becomes(tui, State.READY)
         assert (worker.tree / "made.txt").read_text() == "made\n"
-        assert worker.tasks() == ["Reported"]
+        assert worker.tasks() == reported(worker)
         told = "\n".join(tui.asked[0].texts)
         assert "mind the second line; $(touch made)" in told
         assert [line in told for line in GUARDRAILS.splitlines()] == [True, True]

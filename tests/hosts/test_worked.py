@@ -278,6 +278,51 @@ def test_a_worker_at_a_terminal_rests_when_it_has_reported_and_ends_when_it_is_t
 
 
 @pytest.mark.parametrize("host", HOSTS)
+def test_a_worker_reports_and_is_kept_from_the_folders_of_others(site: Site, host: str) -> None:
+    """Codex keeps its commands from writing there, to the ledger too: it reports by tools. Claude Code keeps its own
+    tools from it, unless somebody allows that."""
+    program, other = ALL[host], site.home / "teams" / "rig" / "workers" / "w9"
+    other.mkdir(parents=True)
+    if host == "codex":
+        tries = [program.bash(f"echo made > {path}/made.txt; echo tried") for path in (other, site.home / "run")]
+        moves = [*tries, *made(host, site.tree())[2:]]
+    else:
+        tries = [program.write(path / "made.txt", "made\n") for path in (other, site.home / "run")]
+        moves = [*tries, *made_by_shell(site.tree())[1:]]
+    with site.up({part("w1"): moves}):
+        site.rook("task", "add", "The file", "-m", "Make the file made.txt")
+        site.rook("spawn", "task-0001", "--host", host, "--backend", "headless")
+        card = site.becomes("w1", state="ended")
+        assert (card["report"], card["outcome"]) == ("done", "completed"), site.log()
+        assert not (other / "made.txt").exists()
+        assert not (site.home / "run" / "made.txt").exists()
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_h42_a_worker_does_not_decide_for_the_user(site: Site, host: str) -> None:
+    """Neither itself nor in a window of the user's: its hook reads the command, and is told why it does not run."""
+    program = ALL[host]
+    tries = [
+        "rook --as user verdict w1/1 promote",
+        "tmux new-window 'rook verdict w1/1 promote'",
+        "rook rule add mine --path '**' --checks any --risk high",
+    ]
+    attempts = [move for command in tries for move in (program.bash(command), expect("decides for the user"))]
+    branch = git("branch", "--show-current", cwd=site.repo).strip()
+    attempts += [program.bash(f"git push . HEAD:{branch}"), expect("once it was reviewed")]
+    *moves, end = made(host, site.tree())
+    with site.up({part("w1"): [*moves, *attempts, end]}):
+        site.rook("task", "add", "The file", "-m", "Make the file made.txt")
+        site.rook("spawn", "task-0001", "--host", host, "--backend", "headless")
+        card = site.becomes("w1", state="ended")
+        assert (site.unmet(), card["report"]) == ([], "done")
+        assert (site.rook("land", "list")["landings"], site.rook("rule", "list")["rules"]) == ([], [])
+        assert [item["subject"] for item in site.rook("docket")["items"]] == ["w1/1"], "it waits for the user"
+        site.rook("verdict", "w1/1", "promote")
+        until(lambda: site.landed("made.txt") == "made\n", site.log)
+
+
+@pytest.mark.parametrize("host", HOSTS)
 def test_hooks_that_the_repository_has_are_not_given_twice(site: Site, host: str) -> None:
     """Those that Codex does not trust do not count: it does not run them. Here it does, in the worktree too."""
     environ = site.crew.environ() | {"HOME": str(site.stage.home)}

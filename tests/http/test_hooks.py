@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.doors import Answer, Door
+from tests.support.hooking import meaning
 
 SESSION = "claude-session-1"
 
@@ -62,19 +63,19 @@ def test_a_session_that_nobody_knows_is_given_nobodys_mail(asked: Door):
 
 
 def test_a_session_of_one_agent_is_not_anothers(asked: Door):
-    bob = asked.having(asked.post("/v1/call/token.new", agent="bob").body["token"])
+    bob = asked.having(asked.operator.post("/v1/call/token.new", agent="bob").body["token"])
     answer = hook(bob, "Stop")
     assert (answer.status, answer.code) == (403, "NOT_YOUR_SESSION")
     assert "ROOK_AGENT=bob" in answer.body["error"]["hint"]
 
 
 def test_an_agents_token_is_that_agent_and_nobody_else(asked: Door):
-    made = asked.post("/v1/call/token.new", agent="bob").body
+    made = asked.operator.post("/v1/call/token.new", agent="bob").body
     bob = asked.having(made["token"])
     assert write(bob, "src/x.py", session_id="unknown") == {}, "bob holds it"
     refused = hook(bob, "PreToolUse", tool_name="Write", tool_input={"file_path": "src/x.py"}, agentId="ada")
     assert refused.status == 403
-    reader = asked.having(asked.post("/v1/call/token.new", read_only=True).body["token"])
+    reader = asked.having(asked.operator.post("/v1/call/token.new", read_only=True).body["token"])
     assert hook(reader, "Stop").status == 403
 
 
@@ -83,6 +84,40 @@ def test_an_agents_token_is_that_agent_and_nobody_else(asked: Door):
 )
 def test_what_is_hardly_an_event_breaks_nothing(asked: Door, body: dict[str, Any]):
     assert asked.post("/v1/hook/claude", **body).status in (200, 422)
+
+
+# -- errors are answered by policy -------------------------------------------------------------------------------------
+
+
+BROKEN = [b"{", b"[]", b"\xff", b"[" * 50_000, b'{"tool_name": 5}', b'{"tool_name": "Bash", "tool_input": 7}']
+
+
+@pytest.mark.parametrize("body", BROKEN)
+def test_what_is_no_event_is_refused_by_a_closed_hook(asked: Door, body: bytes):
+    """To the program any status but 200 is a yes."""
+    answer = asked.raw("POST", "/v1/hook/claude?closed=1", body)
+    assert answer.status == 200
+    assert meaning(answer.body) == "deny"
+    assert asked.raw("POST", "/v1/hook/claude", body).status in (200, 422)
+
+
+def test_a_body_that_is_too_large_is_refused_by_a_closed_hook(asked: Door):
+    answer = asked.raw("POST", "/v1/hook/claude?closed=1", b"x", {"Content-Length": str(1 << 40)})
+    assert (answer.status, meaning(answer.body)) == (200, "deny")
+
+
+def test_a_path_that_can_not_be_judged_is_refused_or_warned_of(asked: Door):
+    given = {"hook_event_name": "PreToolUse", "session_id": SESSION, "tool_name": "Write"}
+    body = json.dumps({**given, "tool_input": {"file_path": "src/\0"}}).encode()
+    assert meaning(asked.raw("POST", "/v1/hook/claude?closed=1", body).body) == "deny"
+    assert meaning(asked.raw("POST", "/v1/hook/claude", body).body) == "warn"
+
+
+def test_a_token_of_someone_else_is_refused_by_a_closed_hook(asked: Door):
+    bob = asked.having(asked.operator.post("/v1/call/token.new", agent="bob").body["token"])
+    given = {"hook_event_name": "PreToolUse", "session_id": SESSION, "tool_name": "Write", "tool_input": {}}
+    answer = bob.post("/v1/hook/claude?closed=1", {}, **given)
+    assert (answer.status, meaning(answer.body)) == (200, "deny")
 
 
 def test_an_unknown_program_is_not_found(asked: Door):

@@ -14,10 +14,10 @@ from tests.support.doors import TOKEN, Door, environment, running
 from tests.support.procs import PATIENCE_S
 
 
-def rook(folder: Path, *argv: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+def rook(folder: Path, *argv: str, given: str = "", **environ: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "rookery", *argv], env=environment(folder, **environ), cwd=folder, capture_output=True,
-        text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL,
+        text=True, timeout=PATIENCE_S, input=given,
     )  # fmt: skip
 
 
@@ -48,11 +48,11 @@ def test_a_folder_of_its_own(tmp_path: Path):
         assert not (tmp_path / "rook").exists()
         id = daemon.door.task(resources=["src/io/"])
         may = daemon.door.get("/v1/can-write", agentId="ada", path="src/io/x").body
-        assert (may["allow"], may["reason"]) == (False, "no lease of yours covers it"), "such a team is strict"
+        assert (may["allow"], may["reason"]) == (False, "no_active_lease_for_path"), "such a team is strict"
         daemon.door.claim(id)
         assert daemon.door.get("/v1/can-write", agentId="ada", path="src/io/x").body["allow"] is True
         other = daemon.door.get("/v1/tasks", teamId="other")
-        assert (other.status, other.code) == (404, "UNKNOWN_TEAM")
+        assert (other.status, other.code) == (404, "TEAM_NOT_FOUND")
         assert [team["teamId"] for team in daemon.door.get("/v1/teams").body["teams"]] == ["T"]
         second = rook(tmp_path, "up", "--port", "0", "--team", "T", "--workspace-root", str(place))
         assert second.returncode == 1
@@ -113,6 +113,28 @@ def test_in_the_background(tmp_path: Path):
         assert rook(tmp_path, "down").returncode == 0
     with pytest.raises(ConnectionRefusedError):
         Door(told["url"], TOKEN).get("/healthz")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["--token", "--token-file", "-"])
+def test_no_list_of_processes_shows_the_token_of_a_daemon_in_the_background(tmp_path: Path, how: str):
+    (tmp_path / "secret").write_text(f"{TOKEN}\n")
+    said = {"--token": ["--token", TOKEN], "--token-file": ["--token-file", "secret"], "-": ["--token-file", "-"]}[how]
+    started = rook(tmp_path, "up", "--detach", "--port", "0", "--json", *said, given=TOKEN)
+    assert started.returncode == 0, started.stderr
+    told = json.loads(started.stdout)
+    try:
+        assert Door(told["url"], TOKEN).get("/v1/tasks").status == 200
+        for what in ("cmdline", "environ"):
+            assert TOKEN.encode() not in Path(f"/proc/{told['pid']}/{what}").read_bytes()
+    finally:
+        assert rook(tmp_path, "down").returncode == 0
+
+
+@pytest.mark.parametrize("said", [["--token", "a", "--token-file", "x"], ["--token-file", "x"], ["--token-file", "-"]])
+def test_a_token_file_that_names_none_is_refused(tmp_path: Path, said: list[str]):
+    (tmp_path / "x").write_text("\n")
+    assert rook(tmp_path, "up", "--port", "0", *said).returncode == 2
 
 
 @pytest.mark.slow

@@ -14,11 +14,14 @@ from rookery import app
 from rookery.core import errors
 from tests.cli.conftest import Terminal
 from tests.support.doors import TOKEN, Door, Running
+from tests.support.holders import assembled
 
 MOVING = (
     (r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME"), (r"\b(MSG|ses|res|item|plan|esc|ESC)-[0-9a-z]{12}", r"\1-ID"),
     (r'"(active_ago_s|joined_ago_s|seen_ms_ago)": \d+', r'"\1": N'), (r'"rank": -?[\d.e-]+', '"rank": N'),
-    (r"until \d\d:\d\dZ", "until TIME"),
+    (r"until \d\d:\d\dZ", "until TIME"), (r'"host": "http:', '"host": "'),
+    (r'"caller": \{[^}]*\}', '"caller": {}'),
+    (r'"system"', '"user"'),  # what the daemon's token does without a name
 )  # fmt: skip
 
 SCRIPT = (
@@ -26,14 +29,15 @@ SCRIPT = (
     "--as architect send implementer -s Ready -m Start -p high --tag api", "--as implementer inbox",
     "--as architect send implementr -s x", "--as architect send implementer", "--as implementer read MSG-nothing",
     "--as architect broadcast -s all", "--as architect handoff implementer -s yours --done design",
-    "--as architect escalate stuck -m help", "escalate --list", "search ready", "feed", "events", "stats",
+    "--as architect escalate stuck -m help", "escalate --list", "--as architect search ready", "feed", "events",
+    "stats",
     "task add Parse --file src/io/ -p high", "task add Print --dep task-0001", "task list",
     "task claim task-0002 --as architect", "task claim task-0001 --as implementer",
     "task claim task-0001 --as architect", "task progress task-0001 -m half --as implementer",
     "task done task-0001 -m parsed --as architect", "task done task-0001 -m parsed --commit abc --as implementer",
     "task show task-0001", "task claim --next --as architect", "task release task-0002 --as architect",
     "plan new Goal", "plan list", "task cancel task-0002", "task show task-9999", "--as implementer rename builder",
-    "--as builder leave", "who --all", "inbox --all",
+    "--as builder leave", "--as architect inbox --all",
 )  # fmt: skip
 
 
@@ -128,6 +132,58 @@ def test_the_python_api_over_http(team: rookery.Team):
             lease.complete("done", ["it works"])
         assert team.tasks()[0]["status"] == "completed"
         assert bob.claim_next() is None
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that names neither daemon, token nor team."""
+    for name in ("ROOK_URL", "ROOK_TOKEN", "ROOK_TOKEN_FILE", "ROOK_TEAM", "ROOK_AGENT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_connect_takes_the_address_and_the_token_of_a_daemon(bare: None, daemon: Running, door: Door, tmp_path: Path):
+    with rookery.connect(url=door.url, token=TOKEN, cwd=str(tmp_path)) as team:
+        assert team.name == daemon.told["teamId"], "the daemon's own team, whatever folder this is"
+    with rookery.connect(url=door.url + "/", token=TOKEN, team=door._team, cwd=str(tmp_path)) as team:
+        assert team.name == door._team
+        receipt = team.join("ada").send("user", "Hello")
+        with rookery.connect(url=door.url, token=TOKEN, team=door._team) as other:
+            assert [each["name"] for each in other.who()] == ["ada"]
+            with other.agent("ada").claim(other.add_task("Work")["id"]) as lease:
+                lease.complete("done")
+    assert receipt.recipients[0].name == "user"
+
+
+def test_connect_goes_to_the_team_of_an_agents_token(bare: None, door: Door, tmp_path: Path):
+    crew = assembled(door)
+    with rookery.connect(url=crew.ada.url, token=crew.ada._token, cwd=str(tmp_path)) as team:
+        assert (team.name, team.join().name) == (crew.ada._team, "ada")
+
+
+def test_what_connect_is_given_counts_before_the_environment(
+    bare: None, door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ROOK_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("ROOK_TOKEN", "wrong")
+    monkeypatch.setenv("ROOK_TEAM", door._team)
+    with rookery.connect(url=door.url, token=TOKEN) as team:
+        assert (team.name, team.who()) == (door._team, [])
+    with rookery.connect(home=str(tmp_path / "own")) as team:
+        assert team.who() == []
+    assert (tmp_path / "own" / "rookery.db").exists()
+
+
+def test_connect_refuses_what_makes_no_sense(bare: None, door: Door, tmp_path: Path):
+    for given, code in (
+        ({"url": door.url}, "NO_TOKEN"), ({"url": door.url, "team": "t"}, "NO_TOKEN"),
+        ({"url": door.url, "token": "wrong"}, "UNAUTHORIZED"), ({"url": "", "token": TOKEN, "team": "t"}, "BAD_INPUT"),
+        ({"url": "127.0.0.1:4500", "token": TOKEN}, "BAD_INPUT"),
+        ({"url": "http://127.0.0.1:1", "token": TOKEN}, "UNREACHABLE"),
+        ({"url": door.url, "token": TOKEN, "home": str(tmp_path)}, "BAD_INPUT"),
+    ):  # fmt: skip
+        with pytest.raises(errors.RookError) as caught:
+            rookery.connect(**given, cwd=str(tmp_path))
+        assert caught.value.code == code, given
 
 
 def test_refusals_keep_their_class_and_facts(team: rookery.Team):

@@ -27,7 +27,7 @@ def test_the_resources(door: Door) -> None:
     assert door.get("/v1/reservations", limit="x").status == 422
     may = door.get("/v1/can-write", agentId="bob", path="src/io/x.py").body
     assert may["allow"] is False
-    assert "rook send ada" in may["reason"]
+    assert "rook send ada" in may["detail"]
 
 
 def test_slots(door: Door) -> None:

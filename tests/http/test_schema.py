@@ -14,7 +14,8 @@ from rookery.service import verbs
 from tests.support import described, schema
 from tests.support.doors import Door, Running, running
 
-SECONDS = 30  # of each of the two long runs
+SECONDS = 60  # of each of the two long runs
+ATTEMPTS = 4  # a busy machine may come to no link in that time
 BROKEN_REQUEST = "Invalid HTTP request received."  # what the server says of bytes that are no HTTP; answered with 400
 EVERY_METHOD = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -58,13 +59,16 @@ def test_what_one_answer_made_the_next_request_can_use(alone: Running, tmp_path:
     """Statefully, along the links: tasks that were created are claimed, and held ones are ended under their epoch."""
     document = schema.narrowed(schema.description(alone))
     left_out = f"{schema.LEFT_OUT},negative_data_rejection"  # what a link fills in, the narrowed one does not know of
-    found = schema.run(
-        alone, tmp_path / "st", document, SECONDS, "--phases", "stateful", "--mode", "positive",
-        "--exclude-checks", left_out,
-    )  # fmt: skip
-    assert found.report["failures"] == [], found.output
-    assert found.report["errors"] == [], found.output
-    assert found.report["phases"]["stateful"]["status"] == "success", found.output
+    for attempt in range(ATTEMPTS):
+        found = schema.run(
+            alone, tmp_path / f"st-{attempt}", document, SECONDS, "--phases", "stateful", "--mode", "positive",
+            "--exclude-checks", left_out,
+        )  # fmt: skip
+        assert found.report["failures"] == [], found.output
+        assert found.report["errors"] == [], found.output
+        assert found.report["phases"]["stateful"]["status"] == "success", found.output
+        if granted(alone.door, "/{id}"):
+            break
     assert granted(alone.door, "/{id}"), "no link was followed: nobody guesses an id"
 
 
@@ -73,8 +77,8 @@ def test_what_one_answer_made_the_next_request_can_use(alone: Running, tmp_path:
 def test_a_description_that_is_wrong_is_found_out(alone: Running, tmp_path: Path):
     """A control: the same runner, told one thing that is not so."""
     document = schema.description(alone)
-    document["components"]["schemas"]["TaskList"]["properties"]["tasks"] = {"type": "string"}
-    found = schema.run(alone, tmp_path / "st", document, 20, "--phases", "coverage", "--include-path", "/v1/tasks")
+    document["components"]["schemas"]["TaskRecords"]["properties"]["tasks"] = {"type": "string"}
+    found = schema.run(alone, tmp_path / "st", document, 99, "--phases", "coverage", "--include-path", "/v1/tasks")
     assert "JsonSchemaError" in found.kinds, found.output
 
 
@@ -83,7 +87,7 @@ def test_a_description_that_is_wrong_is_found_out(alone: Running, tmp_path: Path
 def test_a_status_that_is_not_described_is_found_out(alone: Running, tmp_path: Path):
     document = schema.description(alone)
     del document["paths"]["/v1/tasks/{id}"]["get"]["responses"]["404"]
-    found = schema.run(alone, tmp_path / "st", document, 20, "--phases", "coverage", "--include-path", "/v1/tasks/{id}")
+    found = schema.run(alone, tmp_path / "st", document, 99, "--phases", "coverage", "--include-path", "/v1/tasks/{id}")
     assert "UndefinedStatusCode" in found.kinds, found.output
 
 
@@ -93,7 +97,7 @@ def test_a_verb_that_breaks_is_found_out(tmp_path: Path):
     with running(tmp_path / "daemon", program="tests.support.broken") as started:
         document = schema.description(started)
         flags = ("--phases", "coverage", "--include-path-regex", "/v1/call/(stats|health)")
-        found = schema.run(started, tmp_path / "st", document, 20, *flags)
+        found = schema.run(started, tmp_path / "st", document, 99, *flags)
         assert "ServerError" in found.kinds, found.output
         assert {name for each in found.report["failures"] for name in each["operations"]} == {"POST /v1/call/stats"}
         started.stop()
@@ -157,7 +161,7 @@ def test_a_definition_of_another_kind_than_described_is_refused(door: Door, name
     body = document["paths"]["/v1/teams"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     kinds = {each["type"] for each in body["properties"][name]["anyOf"][0]["anyOf"]}
     values = {"array": [], "object": {}, "string": "x", "boolean": True, "number": 1.5, "null": None}
-    taken = {kind for kind, value in values.items() if door.post("/v1/teams", **{name: value}).status < 300}
+    taken = {kind for kind, value in values.items() if door.operator.post("/v1/teams", **{name: value}).status < 300}
     refused_for_what_it_says = {"leader": {"string"}, "guard": {"string"}}
     assert taken == kinds - refused_for_what_it_says.get(name, set())
 

@@ -4,18 +4,27 @@ A new verb or route is judged here without anyone thinking of it.
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
-from rookery.core import tokens
+import rookery
+from rookery import app
+from rookery.core import authority, tokens
+from rookery.core.caller import Role
 from rookery.front.http.routes import CALL, TABLE, Line
+from rookery.runtime import process
+from rookery.runtime.clock import SystemClock
 from rookery.service.verbs import TABLE as VERB_TABLE
 from rookery.service.verbs import Verb, parameters
 from tests.support.doors import Answer, Door, Running
 from tests.support.holders import Crew, assembled
+from tests.support.hostile import TRAPS, Yard
 from tests.support.panes import until
+from tests.unit.gitrepo import git
 
 pytestmark = pytest.mark.slow  # several hundred requests
 WORKER = "w1"  # one that is over: nothing moves by itself
@@ -34,15 +43,13 @@ def crew(door: Door) -> Crew:
 def still(daemon: Running) -> Crew:
     """One for all tests that show that nothing changes."""
     door = daemon.door.of("still")
-    here = {"X-Rook-Caller": json.dumps({"tree": "/"})}
-    worked = door.post(
-        "/v1/call/spawn", here, assignment="Say nothing", host="script", program=["false"], no_worktree=True
-    )
-    assert worked.body.get("id") == WORKER, worked
+    with rookery.connect(home=daemon.environ["ROOK_HOME"], team="still", cwd="/") as team:
+        script = {"host": "script", "program": ["false"], "no_worktree": True}
+        assert team.call("spawn", assignment="Say nothing", **script)["id"] == WORKER
     until(lambda: door.get(f"/v1/workers/{WORKER}").body["state"] == "ended", lambda: door.get("/v1/workers").body, 120)
     until(lambda: door.get("/v1/docket").body["items"], lambda: door.get("/v1/docket").body, 120)
-    door.post("/v1/call/evidence.take", found=[{"kind": "command", "ref": "walk:0", "title": "pwd"}])
-    saved = door.post("/v1/call/bundle.save", refs=["walk:0"], title="What was done")
+    door.operator.post("/v1/call/evidence.take", found=[{"kind": "command", "ref": "walk:0", "title": "pwd"}])
+    saved = door.operator.post("/v1/call/bundle.save", refs=["walk:0"], title="What was done")
     assert saved.body.get("id") == BUNDLE, saved
     return assembled(door)
 
@@ -137,14 +144,14 @@ def test_h30_no_argument_of_a_verb_makes_another_agent_of_it(crew: Crew, verb: V
 
 
 def test_the_walk_would_notice(crew: Crew):
-    """The control: with the team's token the same calls act as bob, make agents and move what is bob's."""
+    """The control: with the team's token the same calls act as bob and make agents; an operator moves what is bob's."""
     before, victim = crew.newest(), crew.victim()
     for _, answer in places(crew.person, "/v1/call/send", "bob", crew.session, to=["cat"], subject="s"):
         assert answer.status == 200, answer
-    assert {event["actor"] for event in crew.since(before)} == {"bob", "user", "ada"}
+    assert {event["actor"] for event in crew.since(before)} == {"bob", "system", "ada"}
     crew.person.post("/v1/call/send", agentId="nobody-yet", to=["cat"], subject="s")
     assert "nobody-yet" in crew.names()
-    crew.person.post("/v1/call/join", name="bob", takeover=True)
+    crew.person.operator.post("/v1/call/join", name="bob", takeover=True)
     assert crew.victim() != victim
 
 
@@ -167,7 +174,91 @@ def test_h30_no_route_leads_to_another_team(still: Crew, line: Line, daemon: Run
         assert answer.status == (200 if line.path in (*ASKS_NOBODY, "/v1/teams/{id}") else 403), answer
         stranger = Door(door.url, door._token).get("/v1/teams/elsewhere")
         assert (stranger.status, stranger.code) == (403, "NOT_YOURS")
-    assert [agent["id"] for agent in daemon.door.get("/v1/teams/elsewhere").body["agents"]] == []
+    assert [agent["id"] for agent in daemon.door.get("/v1/teams/elsewhere").body["team"]["agents"]] == []
+
+
+# -- from another place ------------------------------------------------------------------------------------------------
+
+
+class Elsewhere(NamedTuple):
+    """The repository of another team on this machine, which is set up to run something."""
+
+    root: Path
+    yard: Yard
+    door: Door
+
+    def header(self) -> dict[str, str]:
+        own = process.identify(os.getpid())
+        here, machine = str(self.root), {"host": process.host_name(), "boot": SystemClock().boot()}
+        said = {"tree": here, "cwd": here, "process": own, "lineage": [own], **machine}
+        return {"X-Rook-Caller": json.dumps(said)}
+
+    def look(self) -> tuple[Any, ...]:
+        """All that another team must not be able to change, or have run."""
+        files = sorted(str(path) for path in self.root.rglob("*") if ".git/objects" not in str(path))
+        newest = self.door.get("/v1/events", after=0, limit=1).body["newest"]
+        names = [each["name"] for each in self.door.get("/v1/agents").body["agents"]]
+        return files, git("for-each-ref", cwd=self.root), newest, names, self.yard.is_marked
+
+
+@pytest.fixture(scope="module")
+def elsewhere(daemon: Running, tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
+    yard = Yard(tmp_path_factory.mktemp("elsewhere"))
+    for trap in ("hooks", "clean", "smudge"):
+        TRAPS[trap].plant(yard)
+    yard.mark.unlink(missing_ok=True)
+    with rookery.connect(home=daemon.environ["ROOK_HOME"], team="foreign", cwd=str(yard.root)) as team:
+        team.join("eve")
+        team.add_task("theirs")
+    return Elsewhere(yard.root, yard, daemon.door.of("foreign"))
+
+
+def planted(verb: Verb, crew: Crew, text: str) -> dict[str, Any]:
+    """Every text is the same one, ids too: a path of the other repository, its team, or an option of git."""
+    values: dict[Any, Any] = {str: text, int: 1, bool: True, list[str]: [text], dict[str, Any]: {"path": text}}
+    kinds = {p.name: (p.type, *getattr(p.type, "__args__", ())) for p in parameters(verb.load())}
+    known = {"id": crew.task, "task": crew.task} if not verb.name.startswith(("spawn", "crew")) else {}
+    found = {name: next((values[each] for each in kind if each in values), None) for name, kind in kinds.items()}
+    return {name: value for name, value in {**found, **known}.items() if value is not None and name in kinds}
+
+
+def test_h47_no_verb_reaches_the_place_of_another_team(crew: Crew, elsewhere: Elsewhere, verb: Verb):
+    """With the place in the header, in each text at once, and in each text alone."""
+    crew.ada.post("/v1/call/join")
+    before = elsewhere.look()
+    path = f"/v1/call/{verb.name}"
+    for text in (str(elsewhere.root), str(elsewhere.root / "a.txt"), "foreign", "--upload-pack=touch x"):
+        everything = planted(verb, crew, text)
+        needed = arguments(verb, crew, "cat", everything=False)
+        for body in (everything, *({**needed, name: value} for name, value in everything.items())):
+            for headers in ({}, elsewhere.header()):
+                assert crew.ada.post(path, headers, **body).status < 500, body
+    assert elsewhere.look() == before
+    roots = [crew.person.get(f"/v1/workers/{each['id']}").body["root"] for each in workers(crew)]
+    assert not [root for root in roots if root.startswith(str(elsewhere.root))]
+    told = [json.dumps(crew.person.post("/v1/call/whois", name=name).body) for name in ("ada", "bob")]
+    assert not [each for each in told if f'"cwd": "{elsewhere.root}' in each]
+    assert transcripts(crew) == []
+
+
+def transcripts(crew: Crew) -> list[Any]:
+    """As the daemon's own service sees them."""
+    house = app.open_house(cwd="/", environ={"ROOK_HOME": crew.person.home}, team=crew.person._team)
+    try:
+        return house.client.call("transcripts.due", {}, house.caller("system", open_addresses=True))["transcripts"]
+    finally:
+        house.close()
+
+
+def workers(crew: Crew) -> list[dict[str, Any]]:
+    return crew.person.post("/v1/call/workers", all=True).body["workers"]
+
+
+def test_the_walk_from_another_place_would_notice(daemon: Running, elsewhere: Elsewhere):
+    """The control: a process that stands there is believed, and starts a worker there."""
+    with rookery.connect(home=daemon.environ["ROOK_HOME"], team="control", cwd=str(elsewhere.root)) as team:
+        made = team.call("spawn", assignment="Look", host="script", program=["true"], no_worktree=True)
+    assert made["root"] == str(elsewhere.root)
 
 
 # -- reading only ------------------------------------------------------------------------------------------------------
@@ -179,9 +270,11 @@ def test_h30_a_reader_changes_nothing_by_a_verb(still: Crew, verb: Verb):
         for everything in (False, True):
             body = arguments(verb, still, "cat", everything=everything)
             answer = still.eyes.post(f"/v1/call/{verb.name}", **body, **agent)
-            if verb.writes:
+            if verb.who in (authority.USER, authority.DAEMON):
+                assert (answer.status, answer.code) == (403, "NOT_YOURS"), answer
+            elif verb.writes:
                 assert (answer.status, answer.code) == (403, "READ_ONLY_TOKEN"), answer
-            elif verb.who != "anyone":
+            elif not verb.by_token or verb.who == authority.LEADER:
                 assert (answer.status, answer.code) == (403, "NOT_YOURS"), answer
             else:
                 assert answer.status not in (401, 403, 500) or answer.code == "NOT_YOURS", answer
@@ -194,7 +287,7 @@ def test_h30_a_reader_changes_nothing_by_a_route(still: Crew, line: Line):
     for agent in AS_WHOM:
         answer = sent(still.eyes, line, still, **agent)
         if line.method == "GET" or line.path == CALL:
-            assert answer.status == (422 if line.path in ("/v1/inbox", "/v1/can-write") and not agent else 200), answer
+            assert answer.status == (400 if line.path == "/v1/inbox" and not agent else 200), answer
         else:
             assert answer.status == 403, answer
     assert (still.newest(), still.victim()) == (before, victim)
@@ -205,7 +298,7 @@ def test_h30_a_reader_changes_nothing_by_a_route(still: Crew, line: Line):
 
 def test_h30_no_route_answers_without_a_token(still: Crew, line: Line):
     before = still.newest()
-    for token in (None, tokens.written(tokens.Kind.AGENT, 7), tokens.written(tokens.Kind.READ, 7)):
+    for token in (None, tokens.written(Role.AGENT, 7), tokens.written(Role.VIEWER, 7)):
         answer = sent(Door(still.person.url, token, still.person._team), line, still)
         if line.path == "/healthz":
             assert answer.status == 200

@@ -54,7 +54,7 @@ def test_one_of_many_claims_wins(door: Door):
     statuses: list[int] = []
     together(8, lambda n: statuses.append(door.post(f"/v1/tasks/{id}/claim", agentId=f"w{n}").status))
     assert sorted(statuses) == [200] + [409] * 7
-    assert door.get(f"/v1/tasks/{id}").body["epoch"] == 1
+    assert door.get(f"/v1/tasks/{id}").body["task"]["epoch"] == 1
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_what_was_answered_survives_the_daemons_death(tmp_path: Path):
                 except (OSError, http.client.HTTPException):
                     return  # it is dead
                 assert made.status == 201
-                answered.append(made.body["id"])
+                answered.append(made.body["task"]["id"])
                 if len(answered) == 60:
                     daemon.process.send_signal(signal.SIGKILL)
 

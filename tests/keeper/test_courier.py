@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rookery.core import errors
 from rookery.core.caller import Caller
 from rookery.core.delivery import Outcome
 from rookery.keeper.courier import Courier, Job
@@ -248,3 +249,42 @@ def test_h4_a_steady_stream_starves_nobody(stage: Stage):
     run(stage, streaming, lambda verbs: verbs.made.count("delivery.done") == 10)
     assert len(put) >= 10
     assert all("5 messages wait" in text for text in put[1:10]), "each hand-over takes what came during the last"
+
+
+def test_h45_one_busy_store_does_not_end_the_renewal_of_a_lease(tmp_path: Path):
+    """The renewal fails twice while a slow hand is at work, and goes on."""
+    stage = Stage(tmp_path / "ledger.db", delivery__lease_s=1)
+    stage.join("ada", program="claude", terminal=PANE)
+    stage.join("bob")
+    stage.send("bob", "ada")
+
+    class Busy(Verbs):
+        owns = 0
+
+        async def call(self, team: str, verb: str, args: Mapping[str, Any]) -> Any:
+            self.owns += verb == "delivery.own"
+            if verb == "delivery.own" and self.owns in (2, 3):
+                self.made.append("busy")
+                raise errors.StoreBusy("The store is busy.")
+            return await super().call(team, verb, args)
+
+    async def go() -> Busy:
+        verbs = Busy(stage)
+
+        async def slow(job: Job) -> Outcome:
+            await job.compose()
+            await verbs.until(lambda: verbs.owns >= 5)
+            return Outcome(True)
+
+        courier = Courier(verbs, SilentBell(), {"terminal": slow}, owner="k:1", poll_s=0.01)
+        work = asyncio.create_task(courier.run())
+        try:
+            await verbs.until(lambda: "delivery.done" in verbs.made)
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+        assert courier.service.failures >= 2
+        return verbs
+
+    assert asyncio.run(go()).made.count("busy") == 2
+    stage.close()

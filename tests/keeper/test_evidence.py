@@ -173,7 +173,8 @@ echo y >more.txt
 @pytest.mark.slow
 def test_what_another_agent_does_is_read_by_the_daemon_that_its_hook_told(here: Site) -> None:
     lines = recorded.lines("transcripts", "claude")
-    record = here.folder / "record.jsonl"
+    record = here.folder / ".claude" / "projects" / "-repo" / "s-1.jsonl"
+    record.parent.mkdir(parents=True)
     record.write_text("".join(f"{line}\n" for line in lines[:30]))
     start = {"hook_event_name": "SessionStart", "session_id": "s-1", "transcript_path": str(record)}
     with here.up():
@@ -190,18 +191,23 @@ def test_what_another_agent_does_is_read_by_the_daemon_that_its_hook_told(here: 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", ["copilot", "pi"])
 def test_so_are_the_records_of_copilot_which_does_not_tell_where_and_of_pi(here: Site, host: str) -> None:
-    record = here.folder / "home" / "session-state" / "s-1" / "events.jsonl"
+    below = {"copilot": "session-state/s-1/events.jsonl", "pi": "sessions/--repo--/2026_s-1.jsonl"}
+    record = here.folder / "home" / below[host]
     record.parent.mkdir(parents=True)
     record.write_text("".join(f"{line}\n" for line in recorded.lines("transcripts", host)))
     start = {"copilot": {"sessionId": "s-1"}, "pi": {"session": "s-1", "transcript": str(record)}}[host]
     with here.up():
-        hook(here, start, host, "start", COPILOT_HOME=str(here.folder / "home"))
+        own = str(here.folder / "home")
+        hook(here, start, host, "start", COPILOT_HOME=own, PI_CODING_AGENT_DIR=own)
         until(lambda: kinds(here) == KINDS | {"prompt": 1}, lambda: (kinds(here), here.log()))
+
+
+PROGRAM = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"  # has a hook of its own run
 
 
 def hook(here: Site, event: dict[str, Any], *host: str, **more: str) -> None:
     environ = environment(here.folder, **here.environ, ROOK_AGENT="ada", ROOK_MESH_AUTO_JOIN="true", **more)
-    words = [sys.executable, "-m", "rookery", "hook", *(host or ("claude",))]
+    words = [sys.executable, "-c", PROGRAM, sys.executable, "-m", "rookery", "hook", *(host or ("claude",))]
     done = subprocess.run(
         words, cwd=here.repo, env=environ, input=json.dumps(event), text=True, capture_output=True, timeout=60
     )

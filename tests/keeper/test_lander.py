@@ -12,8 +12,9 @@ import pytest
 from rookery.core import errors
 from rookery.core.caller import Caller
 from rookery.core.landing import Next
-from rookery.keeper.lander import Lander
-from rookery.runtime import merging, process
+from rookery.keeper.lander import Lander, Pools
+from rookery.keeper.services import Services
+from rookery.runtime import merging, process, store_claim
 from tests.support import ledger
 from tests.support.crew_rows import Worker, history, landings
 from tests.support.fakes import BOOT, HOST, FakeListener
@@ -275,15 +276,37 @@ def test_the_check_runs_on_the_merged_tree_while_the_slot_is_held(yards: Callabl
     git("commit", "-qm", "meanwhile", cwd=yard.root)
     verbs = yard.settle()
     assert out.read_text() == ".git a.txt base.txt mine.txt"
-    order = [verb for verb in verbs.made if verb not in ("land.due", "land.keep")]
+    order = [verb for verb in verbs.made if verb not in ("land.due", "land.keep", "artifacts.show")]
     assert order[:6] == ["land.take", "slot.take", "slot.give", "land.checked", "land.moving", "land.done"]
+
+
+@pytest.mark.slow
+def test_h42_another_store_lands_nothing(yards: Callable[..., Yard], tmp_path: Path) -> None:
+    """An agent makes a store of its own, where it may decide: the branch is of the store that had workers first."""
+    yard = yards()
+    users, own = tmp_path / "users.db", tmp_path / "own.db"
+    users.touch()
+    change = yard.change("ada", a__txt="x\n")
+    before = git("rev-parse", "main", cwd=yard.root)
+    store_claim.take(str(yard.root), str(users))
+
+    def tree(team: str, root: str, branch: str) -> str:
+        store_claim.require(root, str(own))
+        return str(tmp_path / "tree")
+
+    yard.tree = tree  # type: ignore[method-assign]
+    yard.run(lambda: bool(yard.stage.events("land.waits")))
+    assert git("rev-parse", "main", cwd=yard.root) == before, change
+    assert [each["state"] for each in yard.stage.call("land.list")["landings"]] == ["queued"]
 
 
 @pytest.mark.slow
 def test_whoever_has_the_slot_keeps_the_queue_waiting(yards: Callable[..., Yard]) -> None:
     yard = yards(land__check=check("pass"))
     yard.change("ada", a__txt="x\n")
-    yard.stage.call("slot.take", "ada", name="land:main")
+    with pytest.raises(errors.NotYours):  # an agent does not stop the queue
+        yard.stage.call("slot.take", "ada", name="land:main")
+    yard.stage.call("slot.take", "user", name="land:main")
     refused: list[str] = []
 
     async def go() -> None:
@@ -296,7 +319,7 @@ def test_whoever_has_the_slot_keeps_the_queue_waiting(yards: Callable[..., Yard]
             except Exception:
                 refused.append(verb)
                 if refused.count("slot.take") == 2:
-                    yard.stage.call("slot.give", "ada", name="land:main")
+                    yard.stage.call("slot.give", "user", name="land:main")
                 raise
 
         verbs.call = call  # type: ignore[method-assign]
@@ -718,3 +741,28 @@ def test_what_the_machine_can_not_do_is_tried_again_later_and_told_once(yards: C
     yard.stage.call("land.retry", id="land-0001")
     yard.settle()
     assert landings(yard.stage) == {change: "landed"}
+
+
+def test_a_check_that_blocks_ends_with_the_lander_and_is_reported(yards: Callable[..., Yard], tmp_path: Path) -> None:
+    """Within the time that the daemon gives it; nothing waits for the half hour that a check may take."""
+    said = tmp_path / "pid"
+    source = f"import os, time; open({str(said)!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
+    yard = yards(land__check=check(source))
+    yard.change("ada", new="1\n")
+
+    async def go() -> dict[str, list[str]]:
+        registry, verbs = Services(), Verbs(yard.stage)
+        made = yard.lander(verbs)
+        made.pools = Pools(registry.pool("merges", 1), registry.pool("checks", 1))
+        registry.add(made.service)
+        registry.start()
+        async with asyncio.timeout(PATIENCE_S):
+            while not (said.exists() and said.read_text()):
+                await asyncio.sleep(0.01)  # a look, with a deadline
+        return await registry.stop()
+
+    told = asyncio.run(go())
+    (ended,) = told["ended"]
+    assert ended.startswith("checks: ")
+    assert told["left"] == []
+    until(lambda: process.identify(int(said.read_text())) is None)

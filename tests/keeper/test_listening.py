@@ -57,7 +57,7 @@ def into(heard: Heard) -> Callable[[dict[str, Any]], None]:
 async def listening(stage: Stage, listeners: dict[str, Any], limit_s: float = PATIENCE_S) -> AsyncGenerator[Listening]:
     made = Listening(Verbs(stage), SilentBell(), lambda: dict(listeners), poll_s=0.01, limit_s=limit_s)
     await made.look()
-    task = asyncio.create_task(made.run())
+    task = asyncio.create_task(made.service.run())
     try:
         yield made
     finally:
@@ -141,8 +141,8 @@ def test_registered_while_it_runs_and_undone(stage: Stage) -> None:
     async def scene() -> None:
         made = Listening(Verbs(stage), SilentBell(), extensions.listeners, poll_s=0.01, limit_s=PATIENCE_S)
         loop = asyncio.get_running_loop()
-        over = extensions.when_changed(lambda: loop.call_soon_threadsafe(made.changed.set))
-        task = asyncio.create_task(made.run())
+        over = extensions.when_changed(lambda: loop.call_soon_threadsafe(made.service.notify))
+        task = asyncio.create_task(made.service.run())
         undo = extensions.listen(into(heard))
         try:
             await soon(lambda: made.count)

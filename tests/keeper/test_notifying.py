@@ -293,7 +293,7 @@ def test_a_bell_rings_in_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
 
 def test_nothing_is_told_by_anyone_who_set_nothing_up(stage: Stage, tmp_path: Path) -> None:
     assert ways(tmp_path) == {}
-    asyncio.run(Notifier(Verbs(stage), stage.team, {}, owner="x", poll_s=1).run())
+    assert not Notifier(Verbs(stage), stage.team, {}, owner="x", poll_s=1).has_hands
 
 
 @pytest.mark.slow
@@ -307,7 +307,7 @@ def test_a_daemon_tells(tmp_path: Path, desktop: Path) -> None:
     with running(tmp_path, **more) as daemon:
         door = daemon.door
         assert door.post("/v1/call/join", name="ada").status == 200
-        task = door.post("/v1/call/task.add", title="T", agentId="user").body["id"]
+        task = door.of(daemon.told["teamId"]).operator.post("/v1/call/task.add", title="T").body["id"]
         for _ in range(10):
             claim = door.post("/v1/call/task.claim", id=task, agentId="ada")
             if claim.status != 200:

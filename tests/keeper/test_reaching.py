@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from rookery.core.delivery import Outcome, Reason
 from rookery.hosts import reaching
+from rookery.keeper.blocking import BlockingPool
 from rookery.keeper.courier import Job
 from rookery.keeper.reaching import KNOCK, Reacher, queued, resumed
 
+POOL = BlockingPool("tests", 2)
 ID = "01a1e315-923b-7cb2-bd11-5d33be507b70"
 HOSTILE = "--help\n$(touch made) `touch made`; touch made\n'\"\\ \u202e\x1b[201~"
 # Stands for an agent program: writes down how it was called, and ends as it was told to.
@@ -72,7 +74,7 @@ def reacher() -> Reacher:
 
 def test_a_text_is_one_argument_of_the_queue_whatever_it_says(tmp_path: Path):
     program = Program(tmp_path, "codex")
-    assert asyncio.run(queued(program.address, HOSTILE, 60.0)) == Outcome(True)
+    assert asyncio.run(queued(program.address, HOSTILE, 60.0, POOL)) == Outcome(True)
     ((words, stdin, cwd, environ),) = program.calls
     assert (words, stdin, cwd) == (["queue", "--thread", ID, f"--message={HOSTILE}"], "", str(tmp_path))
     assert "ANTHROPIC_API_KEY" not in environ
@@ -82,7 +84,7 @@ def test_a_text_is_one_argument_of_the_queue_whatever_it_says(tmp_path: Path):
 @pytest.mark.parametrize("host", ["claude", "codex", "gemini", "opencode", "copilot", "pi"])
 def test_a_turn_is_begun_with_a_text_on_standard_input(tmp_path: Path, host: str):
     program = Program(tmp_path, host)
-    assert asyncio.run(resumed(program.address, HOSTILE, 60.0, {"KEY": "k"})) == Outcome(True)
+    assert asyncio.run(resumed(program.address, HOSTILE, 60.0, POOL, {"KEY": "k"})) == Outcome(True)
     ((words, stdin, _, environ),) = program.calls
     assert stdin == HOSTILE
     assert ID in " ".join(words)
@@ -100,7 +102,7 @@ def test_a_turn_is_begun_with_a_text_on_standard_input(tmp_path: Path, host: str
 def test_a_failure_has_its_reason(tmp_path: Path, how: dict[str, Any], reason: Reason):
     program = Program(tmp_path, "codex")
     program.ends(**how)
-    outcome = asyncio.run(queued(program.address, "text", 60.0))
+    outcome = asyncio.run(queued(program.address, "text", 60.0, POOL))
     assert (outcome.done, outcome.reason) == (False, reason)
     assert outcome.detail.isprintable()
 
@@ -110,16 +112,16 @@ def test_one_that_hangs_is_ended_with_all_it_started(tmp_path: Path):
     program = Program(tmp_path, "codex")
     os.mkfifo(tmp_path / "fifo")
     program.ends(hangs=True)
-    outcome = asyncio.run(queued(program.address, "text", 1.0))
+    outcome = asyncio.run(queued(program.address, "text", 1.0, POOL))
     assert outcome == Outcome(False, Reason.INJECTION_FAILED, f"{sys.executable}: took too long")
 
 
 def test_one_that_is_not_there_and_one_that_has_no_queue(tmp_path: Path):
     program = Program(tmp_path, "codex")
     gone = {**program.address, "program": [str(tmp_path / "gone")]}
-    assert asyncio.run(queued(gone, "text", 60.0)).reason == Reason.INJECTION_FAILED
-    assert not asyncio.run(queued({**program.address, "host": "gemini"}, "text", 60.0)).done
-    assert not asyncio.run(queued(program.address, "x" * 200_000, 60.0)).done, "the kernel takes no such argument"
+    assert asyncio.run(queued(gone, "text", 60.0, POOL)).reason == Reason.INJECTION_FAILED
+    assert not asyncio.run(queued({**program.address, "host": "gemini"}, "text", 60.0, POOL)).done
+    assert not asyncio.run(queued(program.address, "x" * 200_000, 60.0, POOL)).done, "the kernel takes no such argument"
     assert program.calls == []
 
 

@@ -12,6 +12,7 @@ from rookery.runtime import ourtmux, starting, tmux
 from rookery.store import faults
 from tests.support.panes import until
 from tests.support.supervised import Site, site
+from tests.support.trusting import trust_repository
 
 BACKENDS = (
     "headless",
@@ -294,6 +295,7 @@ def test_a_git_that_was_killed_does_not_lock_out_the_next_run(here: Site) -> Non
     (here.repo / ".rook" / "kinds").mkdir(parents=True)
     steady = "---\nname: steady\ndescription: goes on\nrespawn:\n  policy: on-crash\n  backoff_s: 0\n---\nGo on.\n"
     (here.repo / ".rook" / "kinds" / "steady.md").write_text(steady)
+    trust_repository(here.repo, here.house.environ)
     killed = 'touch "$(git rev-parse --git-path index.lock)"; kill -9 $$'
     more = f'[ -e "{here.folder}/once" ] || {{ touch "{here.folder}/once"; {killed}; }}; git add --all || exit 9'
     here.finish(0)

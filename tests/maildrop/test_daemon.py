@@ -13,6 +13,7 @@ from tests.support import doors, procs
 from tests.support.doors import Running
 from tests.support.drops import TEAM, inbox, join, letter, lying, names, put, until, up
 from tests.support.stores import prepared_home
+from tests.support.trusting import trust_repository
 
 
 def rook(started: Running, folder: Path, *argv: str, code: int = 0) -> Any:
@@ -62,11 +63,13 @@ def test_a_folder_outside_that_the_repository_names_is_refused(work: Path) -> No
     put(outside, "private.md", letter())
     (work / "rookery.toml").write_text(f'team = "crew"\nmaildrop.folders = ["{outside}"]\n')
     with up(work) as started:
-        told = rook(started, work, "maildrop", code=3)
-        assert "out of the workspace" in told["error"]["message"]
-        log = (work / "rook" / "logs" / "daemon.log").read_text()
-        assert "out of the workspace" in log
+        told = rook(started, work, "maildrop")
+        assert told["folders"] == [str(work / ".rook" / "msgs")]
     assert names(outside) == ["private.md"]
+    with up(work) as started:
+        join(started, "bob")
+        assert trust_repository(work, started.environ) == 1
+        assert len(rook(started, work, "maildrop")["taken"]) == 1, "the user accepted exactly this folder"
 
 
 @pytest.mark.slow

@@ -43,17 +43,14 @@ def drop(tmp_path: Path) -> Generator[Drop]:
 def test_a_worker_reports_by_files_alone(drop: Drop) -> None:
     shop = drop.shop
     id = shop.worker()
-    me = f"from: {shop.names[id]}\n"
+    me = f"from: {shop.names[id]}\nrun: {shop.runs[id]}\n"
     assert drop(f"{me}type: progress\nsteps:\n  - done: read it\n  - doing: the parser\n", "found the place") == id
     assert [each["state"] for each in shop.card(id)["board"]] == ["done", "doing"]
     asked = drop(f"{me}type: ask\nrisk: high\noptions: [JSON, YAML]\nrecommendation: JSON\n", "Which format?")
     assert shop.stage.call("question.show", id=asked)["options"] == ["JSON", "YAML"]
     shop.stage.call("answer", id=asked, option=1)
     shop.write(id)
-    assert (
-        drop(f"{me}type: done\noutcome: completed\ntests:\n  - pytest -q: 3 passed\nrun: {shop.runs[id]}\n", SUMMARY)
-        == id
-    )
+    assert drop(f"{me}type: done\noutcome: completed\ntests:\n  - pytest -q: 3 passed\n", SUMMARY) == id
     assert (shop.card(id)["report"], shop.card(id)["summary"]) == ("done", SUMMARY)
     assert shop.stage.call("task.show", id="task-0001")["result"]["evidence"]["tests"] == ["pytest -q: 3 passed"]
 
@@ -63,7 +60,7 @@ def test_a_report_may_stand_below(drop: Drop) -> None:
     shop = drop.shop
     id = shop.worker()
     shop.write(id)
-    below = "report:\n  type: done\n  outcome: completed\n"
+    below = f"report:\n  type: done\n  outcome: completed\n  run: {shop.runs[id]}\n"
     assert drop(f"from: {shop.names[id]}\nto: user\n", SUMMARY, below) == id
     again = drop(f"from: {shop.names[id]}\nto: user\n", SUMMARY, below, name="again.md")
     assert again == id, "the same report twice is one"
@@ -72,13 +69,19 @@ def test_a_report_may_stand_below(drop: Drop) -> None:
 
 def test_a_failure_in_a_file(drop: Drop) -> None:
     id = drop.shop.worker()
-    assert drop(f"from: {drop.shop.names[id]}\ntype: fail\n", "The compiler is not installed here.") == id
+    assert (
+        drop(
+            f"from: {drop.shop.names[id]}\nrun: {drop.shop.runs[id]}\ntype: fail\n",
+            "The compiler is not installed here.",
+        )
+        == id
+    )
     assert drop.shop.card(id)["report"] == "failed"
 
 
 def test_what_is_missing_is_put_beside_the_file(drop: Drop) -> None:
     id = drop.shop.worker()
-    told = drop(f"from: {drop.shop.names[id]}\ntype: done\n", "fixed it")
+    told = drop(f"from: {drop.shop.names[id]}\nrun: {drop.shop.runs[id]}\ntype: done\n", "fixed it")
     assert "It needs an outcome" in told
     assert "an outcome" in (drop.folder / "rejected" / "r.md.reason.txt").read_text()
     assert drop.shop.card(id)["report"] == ""
@@ -87,8 +90,9 @@ def test_what_is_missing_is_put_beside_the_file(drop: Drop) -> None:
 @pytest.mark.parametrize(
     ("front", "body", "says"),
     [
-        ("from: nobody\ntype: done\noutcome: completed\n", SUMMARY, "No agent named nobody"),
-        ("from: user\ntype: fail\n", "nothing works here at all", "user is no worker"),
+        ("from: nobody\ntype: done\nrun: run-1\noutcome: completed\n", SUMMARY, "No agent named nobody"),
+        ("from: user\ntype: fail\nrun: run-1\n", "nothing works here at all", "user is no worker"),
+        ("from: ada\ntype: fail\n", "nothing works here at all", "needs the id of its worker's run"),
         ("type: fail\n", "nothing works here at all", "from is missing"),
         ("from: ada\ntype: done\noutcom: completed\n", SUMMARY, "Did you mean outcome"),
         ("from: ada\ntype: fail\nreason: nothing works here\n", "at all", "twice"),

@@ -40,7 +40,8 @@ class Board:
     # -- agents ------------------------------------------------------------------------------------------------------
 
     def join(self, name: str, session: int) -> None:
-        self.processes.pop(self.sessions.get(name, 0), None)
+        if self.processes.get(self.sessions.get(name, 0)) != "dead":
+            self.processes.pop(self.sessions.get(name, 0), None)
         self.sessions[name] = session
         self.processes[session] = "running"
 
@@ -76,8 +77,12 @@ class Board:
         job.until = min(self.now + job.ttl, limit)
         return True
 
+    def is_dead(self, job: Job) -> bool:
+        """Its holder's process; of a session that ended, that of the session after it."""
+        return self.processes.get(job.session, self.processes.get(self.sessions.get(job.holder, 0))) == "dead"
+
     def settle(self, job: Job) -> None:
-        dead = self.processes.get(job.session) == "dead"
+        dead = self.is_dead(job)
         if job.status != "in_progress" or (self.is_live(job) and not dead) or (not dead and self.extend(job)):
             return
         job.until = min(job.until, self.now)

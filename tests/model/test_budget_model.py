@@ -1,7 +1,8 @@
 """Budgets under any sequence of reports, limits and attempts, beside a model that adds everything up anew.
 
 After every step the totals equal the sum of what was reported; a claim or a send is refused exactly when a hard limit
-that binds it is spent; a report is never refused; and no stage is told twice without the limit having been raised.
+that binds it is spent; a report is refused only for a task that the agent does not hold; and no stage is told twice
+without the limit having been raised.
 """
 
 from collections import defaultdict
@@ -78,25 +79,29 @@ class BudgetMachine(RuleBasedStateMachine):
 
     @rule(agent=agents, task=tasks, model=models, input=tokens, output=tokens)
     def report(self, agent: str, task: str, model: str, input: int, output: int) -> None:
-        self.stage.call("usage_report", agent, task=task, model=model, input=input, output=output)
+        args = {"task": task, "model": model, "input": input, "output": output}
+        if task and task not in self.all_held_by(agent):
+            assert self.stage.refused("usage_report", agent, **args).code == "NOT_YOURS"
+            return
+        self.stage.call("usage_report", agent, **args)
         if input or output:
             self.sums.add(agent, task or self.held_by(agent), model, input, output)
 
     @rule(agent=agents, key=st.sampled_from(["k1", "k2"]))
     def report_under_a_key(self, agent: str, key: str) -> None:
-        self.stage.call("usage_report", agent, input=7, model="haiku", task=TASKS[0], key=key)
+        self.stage.call("usage_report", agent, input=7, model="haiku", key=key)
         if (agent, key) not in self.sums.keys:
             self.sums.keys.add((agent, key))
-            self.sums.add(agent, TASKS[0], "haiku", 7, 0)
+            self.sums.add(agent, self.held_by(agent), "haiku", 7, 0)
 
     @rule(agent=agents, meter=st.sampled_from(["m1", "m2"]), input=tokens, output=tokens)
     def read_a_meter(self, agent: str, meter: str, input: int, output: int) -> None:
-        self.stage.call("usage_report", agent, input=input, output=output, model="sonnet", task=TASKS[1], meter=meter)
+        self.stage.call("usage_report", agent, input=input, output=output, model="sonnet", meter=meter)
         last = self.sums.meters.get((agent, meter), (0, 0))
         more = max(0, input - last[0]), max(0, output - last[1])
         self.sums.meters[agent, meter] = max(last[0], input), max(last[1], output)
         if any(more):
-            self.sums.add(agent, TASKS[1], "sonnet", *more)
+            self.sums.add(agent, self.held_by(agent), "sonnet", *more)
 
     # -- deciding ------------------------------------------------------------------------------------------------------
 

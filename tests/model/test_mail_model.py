@@ -230,6 +230,7 @@ class MailMachine(RuleBasedStateMachine):
             "files": 0,
             "runs": 0,
             "attempts": 0,
+            "programs": 0,
             "bundles": 0,
             "evidence": 0,
         }

@@ -126,6 +126,10 @@ def say(run: Run) -> None:
     run.letters.append(run.call("thread.post", run.who(), id=run.some(run.threads), body="more")["id"])
 
 
+def poll(run: Run) -> None:
+    run.call("notices.open", run.who())
+
+
 def rename(run: Run) -> None:
     if run.dice.random() < 0.3:
         old = run.who()
@@ -195,8 +199,8 @@ def wait(run: Run) -> None:
 
 
 DEEDS: tuple[Callable[[Run], None], ...] = (
-    send, send, send, broadcast, reply, reply, read, read, ack, ack, archive, archive, escalate, discuss, say, rename,
-    import_mail, add, add, add, claim, claim, end, end, end, steer, judge, wait,
+    send, send, send, broadcast, reply, reply, read, read, ack, ack, archive, archive, escalate, discuss, say, poll,
+    rename, import_mail, add, add, add, claim, claim, end, end, end, steer, judge, wait,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rookery.core import patterns
 from rookery.core.shell import Reach, Reading, Write
+from tests.shell.confined import confine
 
 FILES = {
     "a": "a\n", "b": "b\nb\n", "c": "c\n", "-odd": "", "x.txt": "x\n", "y.txt": "y\n", "two words.txt": "2\n",
@@ -78,6 +79,7 @@ def run(command: str, scratch: Path, root: Path) -> set[str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        preexec_fn=confine(scratch.parent),
         timeout=30,
     )
     after = snapshot(scratch)

@@ -155,6 +155,7 @@ def mutated(draw: st.DrawFn) -> str:
 @example("sleep 0 &--directory=d")
 @example("export{a,b} A=1")
 @example("tar xfC txt {fd}> named echo")
+@example("echo ${nothing:-$( <> touch dflt)}")
 def test_h26_what_a_second_parser_sees_written_is_not_missed(command: str) -> None:
     ours = writes(command, CWD, home=HOME)
     if ours.opaque or shfmt.parse(command) is None:

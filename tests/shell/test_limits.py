@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from rookery.core.shell import Reading, reading, walk
+from rookery.core.shell import Reading, notes, reading
 from rookery.runtime.shell import MARKS_LIMIT, PARSED_LIMIT, TEXT_LIMIT, writes
 from tests.shell.corpus import CWD, paths
 from tests.support.families import few
@@ -137,7 +137,7 @@ def test_fragments_are_short() -> None:
 
 
 def test_steps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "STEPS_LIMIT", 10)
+    monkeypatch.setattr(notes, "STEPS_LIMIT", 10)
     assert reasons(writes("; ".join(["true"] * 20), CWD)) == {reading.TOO_MANY}
     assert reasons(writes("true", CWD)) == set()
 

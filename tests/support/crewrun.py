@@ -21,6 +21,7 @@ from tests.support import crew_check, crew_program, ledger
 from tests.support.doors import Running
 from tests.support.panes import LOOK_EVERY_S, until
 from tests.support.supervised import Site, site
+from tests.support.trusting import trust_repository
 from tests.unit.gitrepo import git
 
 HERE = Path(__file__).parent
@@ -280,5 +281,6 @@ def crew_run(tasks: int, program: str = "rookery", **environ: str) -> Generator[
     with site(**SETTINGS) as here, ExitStack() as stack:
         (here.repo / ".rook" / "kinds").mkdir(parents=True)
         (here.repo / ".rook" / "kinds" / "steady.md").write_text(STEADY)
+        trust_repository(here.repo, here.house.environ)
         (here.repo / ".git" / "info" / "exclude").write_text(".rook/\n")
         yield CrewRun(here, stack, tasks, program, **environ)

@@ -7,12 +7,14 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.procs import PATIENCE_S, ROOT
+from tests.support.stores import prepared_home
 
 TOKEN = "a-token-of-the-tests"
 
@@ -22,7 +24,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"], "HOME": str(folder), "ROOK_HOME": str(folder / "rook"), "LANG": "C.UTF-8",
         "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))), "PYTHONWARNINGS": "error",
-        "ROOK_DAEMON_SWEEP_S": "0.2", "ROOK_TASKS_TTL_LOW_S": "0.001", "ROOK_DAEMON_BODY_LIMIT": "200000", **more,
+        "ROOK_DAEMON_SWEEP_S": "0.2", "ROOK_DAEMON_BODY_LIMIT": "200000", **more,
     }  # fmt: skip
 
 
@@ -39,18 +41,31 @@ class Answer(NamedTuple):
 class Door:
     """Requests to a daemon, for one team."""
 
-    def __init__(self, url: str, token: str | None, team: str = "") -> None:
+    def __init__(self, url: str, token: str | None, team: str = "", home: str = "") -> None:
         self.url = url
         self.address = url.removeprefix("http://")
+        self.home = home  # of the daemon
         self._token = token
         self._team = team
 
     def of(self, team: str) -> "Door":
-        return Door(self.url, self._token, team)
+        return Door(self.url, self._token, team, self.home)
 
     def having(self, token: str) -> "Door":
         """The same with another token."""
-        return Door(self.url, token, self._team)
+        return Door(self.url, token, self._team, self.home)
+
+    @cached_property
+    def operator(self) -> "Door":
+        """The same with an operator's token, as the user makes one on the daemon's machine."""
+        from rookery import app
+
+        house = app.open_house(cwd="/", environ={"ROOK_HOME": self.home}, team=self._team)
+        try:
+            made = house.client.call("token.new", {"role": "operator"}, house.caller())
+        finally:
+            house.close()
+        return self.having(made["token"])
 
     def raw(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = {}) -> Answer:
         sent = {"Authorization": f"Bearer {self._token}"} if self._token else {}
@@ -81,7 +96,7 @@ class Door:
     def task(self, title: str = "work", **more: Any) -> str:
         made = self.post("/v1/tasks", title=title, **more)
         assert made.status == 201, made
-        return made.body["id"]
+        return made.body["task"]["id"]
 
     def claim(self, id: str, agent: str = "ada", **more: Any) -> int:
         claimed = self.post(f"/v1/tasks/{id}/claim", agentId=agent, **more)
@@ -92,14 +107,25 @@ class Door:
 class Running:
     """`rook up` as a person or a program starts it."""
 
-    def __init__(self, folder: Path, *flags: str, token: str = TOKEN, program: str = "rookery", **environ: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *flags: str,
+        token: str = TOKEN,
+        program: str = "rookery",
+        before: Sequence[str] = (),
+        **environ: str,
+    ) -> None:
+        """`before` is a command that runs its arguments."""
         self.environ = environment(folder, **environ)
+        if "--workspace-root" not in flags:
+            prepared_home(self.environ["ROOK_HOME"])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", program, "up", "--port", "0", "--json", "--token", token, *flags],
+            [*before, sys.executable, "-m", program, "up", "--port", "0", "--json", "--token", token, *flags],
             env=self.environ, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         self.told: dict[str, Any] = json.loads(self._line() or "{}")
-        self.door = Door(self.told.get("url", ""), token)
+        self.door = Door(self.told.get("url", ""), token, home=self.environ["ROOK_HOME"])
 
     def _line(self) -> bytes:
         assert self.process.stdout

@@ -86,7 +86,9 @@ def up(work: Path, folder: str = ".rook/msgs", **environ: str) -> Any:
 
 
 def inbox(started: Running, agent: str = "bob") -> list[dict[str, Any]]:
-    told = started.door.of(TEAM).post("/v1/call/inbox", agentId=agent, limit=1000)
+    door = started.door.of(TEAM)
+    mine = {} if agent == "user" else {"agentId": agent}
+    told = (door.operator if agent == "user" else door).post("/v1/call/inbox", **mine, limit=1000)
     assert told.status == 200, told
     return told.body["messages"]
 

@@ -7,6 +7,7 @@ from typing import Any
 from rookery.app import OUR_KINDS
 from rookery.core.kinds import Found
 from rookery.core.lenses import BUILT_IN
+from rookery.core.trust import Request
 from rookery.runtime import folders
 from rookery.wake.port import EVERYONE
 
@@ -61,6 +62,12 @@ class FakeMachine:
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
 
+    def mark_program(self, program: tuple[int, str]) -> None:
+        """The processes of these tests are made up, or the test's own."""
+
+    def own_record(self, host: str, session: str, path: str, program: tuple[int, str]) -> str:
+        return path
+
     def look(self) -> dict[str, Any]:
         return self.facts
 
@@ -79,6 +86,7 @@ class FakeDirectory:
     def __init__(self, groups: Mapping[str, Sequence[str]] = {}, roles: Mapping[str, str] = {}) -> None:
         self._groups = {name: list(members) for name, members in groups.items()}
         self._roles = dict(roles)  # agents known before they join
+        self.accepted_kinds: set[str] = set()  # of the repository
         self.kind_folders: list[tuple[str, str]] = []  # (layer, folder) besides our own
 
     def members(self, group: str) -> Sequence[str]:
@@ -104,10 +112,16 @@ class FakeDirectory:
         return [(name, written, "built in") for name, written in sorted(BUILT_IN.items())]
 
     def kind(self, name: str) -> Sequence[Found]:
-        return folders.kinds([("built in", OUR_KINDS), *self.kind_folders], name)
+        return [self._judged(each) for each in folders.kinds([("built in", OUR_KINDS), *self.kind_folders], name)]
 
     def kinds(self) -> Sequence[Found]:
-        return folders.kinds([("built in", OUR_KINDS), *self.kind_folders])
+        return self.kind("")
+
+    def _judged(self, found: Found) -> Found:
+        return found._replace(accepted=found.layer != "repository" or found.name in self.accepted_kinds)
+
+    def file_requests(self) -> Sequence[Request]:
+        return []
 
 
 class FakeListener:

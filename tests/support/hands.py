@@ -224,11 +224,11 @@ def fork_with_a_lease(home: str, mine: str, other: str) -> None:
     """Fork while a lease is held and renewed. The child's copy is dead; a lease of the child's own is renewed."""
     with house(home) as team:
         me = team.join("parent")
-        with me.claim(mine, ttl_ms=300) as lease:
+        with me.claim(mine, ttl_ms=1500) as lease:
             pid = os.fork()
             if pid == 0:
                 say({"copy": _dead(lease)})
-                with house(home) as again, again.join("child").claim(other, ttl_ms=300) as own:
+                with house(home) as again, again.join("child").claim(other, ttl_ms=1500) as own:
                     say({"renewed": _renewed(own)})
                     own.complete("by the child")
                 os._exit(0)

@@ -17,16 +17,17 @@ class Crew(NamedTuple):
     session: str
 
     def newest(self) -> int:
-        return self.person.get("/v1/events", after=0, limit=1).body["newest"]
+        """The number of the newest event that is no record of a refused attempt."""
+        return max((event["seq"] for event in self.since(0) if event["type"] != "authority.refused"), default=0)
 
     def since(self, after: int) -> list[dict[str, Any]]:
-        return self.person.get("/v1/events", after=after, limit=1000).body["events"]
+        return self.person.get("/v1/events", after=after, limit=10_000).body["events"]
 
     def victim(self) -> tuple[Any, ...]:
         """What is bob's, and must stay as it was."""
         read = self.person.post("/v1/call/read", agentId="bob", id=self.message, peek=True).body
         who = self.person.post("/v1/call/whois", name="bob").body
-        task = self.person.get(f"/v1/tasks/{self.task}").body
+        task = self.person.get(f"/v1/tasks/{self.task}").body["task"]
         return read["state"], who["session"], who["epoch"], who["role"], task["status"], task["lease"]["holder"]
 
     def names(self) -> set[str]:
@@ -34,9 +35,9 @@ class Crew(NamedTuple):
 
 
 def made(door: Door, **args: Any) -> Door:
-    answer = door.post("/v1/call/token.new", **args)
+    answer = door.operator.post("/v1/call/token.new", **args)
     assert answer.status == 200, answer
-    return Door(door.url, answer.body["token"], door._team)
+    return door.having(answer.body["token"])
 
 
 def assembled(door: Door) -> Crew:
@@ -45,6 +46,6 @@ def assembled(door: Door) -> Crew:
     task = door.task("bob's", agentId="cat", review=True)
     door.claim(task, "bob", ttlMs=3_600_000)
     message = door.post("/v1/messages", agentId="cat", to=["bob"], subject="for bob", body="secret").body["id"]
-    thread = door.post("/v1/threads", agentId="cat", title="t", participants=["bob"], body="x").body["id"]
+    thread = door.post("/v1/threads", agentId="cat", title="t", participants=["bob"], body="x").body["thread"]["id"]
     ada, eyes = made(door, agent="ada"), made(door, read_only=True)
     return Crew(door, ada, eyes, task, message, thread, session)

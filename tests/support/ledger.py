@@ -56,6 +56,17 @@ def everything_in(connection: apsw.Connection) -> dict[str, list[tuple[Any, ...]
     return {name: rows(connection, f'SELECT * FROM "{name}" ORDER BY 1, 2') for (name,) in tables}
 
 
+ATTEMPT = "authority.refused"  # recorded in a transaction of its own, when whatever was tried is rolled back
+
+
+def without_attempts(held: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything but the records of refused attempts, and what they did to their team's row."""
+    kept = [row for row in held["events"] if row[3] != ATTEMPT]
+    tried = [row[0] for row in held["events"] if row[3] == ATTEMPT]
+    teams = [(id, name, seq - tried.count(id)) for id, name, seq, *_ in held["teams"]]
+    return {**held, "events": kept, "teams": [row for row in teams if row[2]]}
+
+
 def schema(path: str) -> list[tuple[Any, ...]]:
     return ask(path, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
 

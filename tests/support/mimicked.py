@@ -39,7 +39,7 @@ class Mimicked:
         self._fifo = folder / f"{name}.fifo"
         os.mkfifo(self._fifo)
         self._orders = os.open(self._fifo, os.O_RDWR)
-        said = [f"{name}={value}" for name, value in environment(LANG="C.UTF-8").items()]
+        said = [f"{name}={value}" for name, value in environment(LANG="C.UTF-8", CLAUDE_CONFIG_DIR=str(folder)).items()]
         command = [sys.executable, "-m", "tests.support.mimic", str(self._log), str(self._fifo)]
         self.pane = server.start([*said, *(SHELL if typed else [*before, *command])], name=name)
         if typed:

@@ -52,7 +52,12 @@ class Server:
         named = ["-s", name] if name else []
         size = ["-x", str(width), "-y", str(height)]
         first = ["-f", "/dev/null", "new-session", "-d", "-P", "-F", "#{pane_id}"]
-        return self.ask(*first, *size, *named, "env", *command)
+        try:
+            return self.ask(*first, *size, *named, "env", *command)
+        except AssertionError as error:
+            if "server exited" not in str(error):  # its last pane closed at this moment, and the next server is new
+                raise
+            return self.ask(*first, *size, *named, "env", *command)
 
     @property
     def pid(self) -> int:

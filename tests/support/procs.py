@@ -19,6 +19,7 @@ from typing import Any
 from tests.support.inside import environment, hear, say
 
 __all__ = [
+    "ABOVE",
     "PATIENCE_S",
     "ROOT",
     "Child",
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parents[2]
+# A program of its own above a command, as an agent has: below one program there is one agent.
+ABOVE = [sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]
 PATIENCE_S = 60.0  # a child that says nothing for so long hangs
 
 

@@ -13,7 +13,8 @@ STEPS = {"mail_read": "read", "mail_processing": "processing", "mail_completed":
          "mail_archived": "archived", "mail_rerouted": "completed"}  # fmt: skip
 SEEN = ("mail_read", "mail_processing", "mail_completed", "mail_failed", "mail_rerouted")
 LAPSING = ("unread", "read")
-UNTOLD = ("mail_expired", "swept")
+UNTOLD = ("mail_expired", "swept", "inbox_open")
+FOR_ALL = ("task_start", "task_done", "task_failed")
 
 
 class Rebuilt:
@@ -52,11 +53,14 @@ class Rebuilt:
     def notices(self, agent: str) -> list[dict[str, Any]]:
         mine = self.names_of(agent)
         mail = {line["seq"] for line in self._messages(agent)}
+        opened = [line["seq"] for line in self.lines if line["type"] == "inbox_open" and line["actor"] in mine]
         found: list[dict[str, Any]] = []
         for line in self.lines:
             if line["type"] == "message":
                 if line["seq"] in mail:
                     found.append(self._mail_notice(line))
+            elif line["type"] in FOR_ALL and opened and line["seq"] > opened[0]:
+                found.append(_notice(line))
             elif line["type"] not in UNTOLD and line["actor"] not in mine:
                 concerned = {name.strip() for name in line["target"].split(",")} | set(line["data"].get("for", []))
                 if concerned & mine:
@@ -69,6 +73,8 @@ class Rebuilt:
         told["type"] = "thread_message" if refs["threadId"].startswith("thread-") else "message"
         told["threadId"] = refs["threadId"]
         told["payload"] |= {**refs, "body": self._text_of(refs["messageId"])[:500]}
+        if told["type"] == "thread_message":
+            told["content"] = self._text_of(refs["messageId"])
         return told
 
     # -- the mailbox -------------------------------------------------------------------------------------------------

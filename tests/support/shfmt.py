@@ -54,7 +54,7 @@ class Reader:
             return [Redirect(operator, self.heredoc(node, operator))]
         if operator.endswith("&") and self.text(word) == "-":
             return []
-        return [Redirect(operator, self.word(word))]
+        return [Redirect(operator, self.word(word), (node.get("N") or {}).get("Value", ""))]
 
     def heredoc(self, node: dict[str, Any], operator: str) -> Word:
         body = node.get("Hdoc") or {"Parts": [], "Pos": {"Offset": 0}, "End": {"Offset": 0}}
@@ -154,7 +154,7 @@ class Reader:
     def assignment(self, node: dict[str, Any]) -> tree.Assignment:
         value = node.get("Value")
         plain = not node.get("Array") and not node.get("Index")
-        word = self.word(value) if value and plain else Word(tuple(self.inside(node)), "")
+        word = self.word(value) if value and plain else Word(tuple(self.inside(node)), self.text(node))
         return tree.Assignment(node["Name"]["Value"], word, bool(node.get("Append")), plain)
 
     # --- words --------------------------------------------------------------------------------------------------------

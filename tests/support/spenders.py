@@ -6,10 +6,11 @@ from tests.support.inside import hear, say
 TEAM = "crew"
 
 
-def spend(home: str, name: str, task: str, count: int) -> None:
-    """Report one token at a time, every second one twice under one key, and a meter that rises."""
+def spend(home: str, name: str, count: int) -> None:
+    """Report one token at a time for an own task, every second one twice under one key, and a meter that rises."""
     with rookery.connect(team=TEAM, home=home, cwd="/") as team:
         me = team.join(name)
+        task = me.call("task.add", title=f"Work of {name}")["id"]
         say("ready")
         hear()
         for turn in range(count):

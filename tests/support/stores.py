@@ -22,11 +22,13 @@ def _current() -> bytes:
     """A ledger with its schema and nothing else. Read when its one connection is closed (H39)."""
     import tempfile
 
-    from rookery.store.opening import Patience, open_connection
+    from rookery.store.opening import Patience, open_connection, rows
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "ledger.db")
-        open_connection(path, Patience(), 10.0).close()
+        connection = open_connection(path, Patience(), 10.0)
+        rows(connection, "INSERT INTO store_settings VALUES ('authority.terminal', 'off')")  # a test has no terminal
+        connection.close()
         assert os.listdir(folder) == ["ledger.db"], "its WAL was not taken in"
         with open(path, "rb") as file:
             return file.read()
@@ -97,7 +99,8 @@ class Factory:
 def append(tx: Transaction, preview: str = "", data: str = "{}") -> int:
     seq = tx.next_seq()
     tx.run(
-        "append_event", seq=seq, at=tx.wall, type="test", actor="x", target="", ref="", preview=preview, data=data
+        "append_event", seq=seq, at=tx.wall, type="test", actor="x", target="", ref="", preview=preview, data=data,
+        caller="{}",
     )  # fmt: skip
     return seq
 

@@ -16,6 +16,7 @@ from rookery import app
 from rookery.client.port import Client
 from tests.support.doors import Running, environment
 from tests.support.panes import until
+from tests.support.stores import prepared_home
 from tests.unit.gitrepo import git, repository
 
 # Each start is a line of its own, written in one piece; then it waits until it is told how to end.
@@ -40,8 +41,8 @@ class Site:
         self.folder = folder
         self.repo = repository(folder / "repo")
         self.environ = {**QUICK, **environ}
+        self.home = Path(prepared_home(folder / "rook"))
         self.house = app.open_house(cwd=str(self.repo), environ=environment(folder, **self.environ))
-        self.home = folder / "rook"
         self.program("program")
 
     @property

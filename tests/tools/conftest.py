@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.support.doors import TOKEN, Door, Running, running
-from tests.support.procs import PATIENCE_S
+from tests.support.procs import ABOVE, PATIENCE_S
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -58,7 +58,8 @@ def program(home: Path, tmp_path: Path) -> "StdioServerParameters":
     from mcp.client.stdio import StdioServerParameters
 
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "ROOK_HOME": str(home), "ROOK_TEAM": TEAM}
-    return StdioServerParameters(command=ROOK, args=["mcp"], env=environ, cwd=tmp_path)
+    # A program of its own above each server, as a model has: below one program there is one agent.
+    return StdioServerParameters(command=ABOVE[0], args=[*ABOVE[1:], ROOK, "mcp"], env=environ, cwd=tmp_path)
 
 
 @pytest.fixture
@@ -94,7 +95,7 @@ class Hall:
         return Door(self.daemon.door.url, token, self.team)
 
     def token(self, **more: Any) -> str:
-        made = self.door.post("/v1/call/token.new", **more)
+        made = self.door.operator.post("/v1/call/token.new", **more)
         assert made.status == 200, made
         return made.body["token"]
 

@@ -1,5 +1,6 @@
 """Models at the daemon's /mcp: who each of them is, by its token, its header or the name it took."""
 
+import http.client
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -18,6 +20,7 @@ from mcp_types import ResourceUpdatedNotification
 
 import rookery
 from tests.support.doors import TOKEN, Answer, running
+from tests.support.panes import until
 from tests.support.procs import PATIENCE_S
 from tests.tools.conftest import Hall
 
@@ -103,8 +106,16 @@ async def test_a_live_name_is_not_taken_from_another_session(hall: Hall) -> None
         assert (await thief.refused("inbox")).startswith("WHO_ARE_YOU: ")
 
 
-async def test_a_session_that_was_taken_over_is_fenced(hall: Hall) -> None:
+async def test_h42_the_daemons_token_takes_over_no_live_session(hall: Hall) -> None:
     async with hall.seat() as first, hall.seat() as second:
+        await first.call("join", name="ada")
+        assert (await second.refused("join", name="ada", takeover=True)).startswith("NOT_YOURS: ")
+        await first.call("inbox")
+
+
+async def test_a_session_that_was_taken_over_is_fenced(hall: Hall) -> None:
+    token = hall.token(agent="ada")
+    async with hall.seat(token) as first, hall.seat(token) as second:
         await first.call("join", name="ada")
         await second.call("join", name="ada", takeover=True)
         for tool, args in (("inbox", {}), ("send", {"to": ["user"], "subject": "x"}), ("reserve", {"paths": ["a"]})):
@@ -132,20 +143,69 @@ async def test_with_an_agents_token_it_is_that_agent(hall: Hall) -> None:
 
 async def test_a_header_cannot_make_an_agents_token_another(hall: Hall) -> None:
     token = hall.token(agent="ada")
-    async with hall.seat(token, X_Rook_Agent="bob") as model:
-        assert "This token is ada's" in await model.refused("inbox")
-        assert "This token is ada's" in await model.refused("join", name="bob")
+    for version in ({}, {"MCP-Protocol-Version": NEWER}):
+        refused = hall.anyone(token).raw(
+            "POST", hall.path, json.dumps(OPEN).encode(), {**BOTH, **version, "X-Rook-Agent": "bob"}
+        )
+        assert (refused.status, refused.code) == (403, "NOT_YOURS")
     async with hall.seat(token, X_Rook_Agent="ada") as model:
         assert await model.call("inbox") == "No unread mail."
 
 
 async def test_a_revoked_token_is_over_at_once(hall: Hall) -> None:
-    made = hall.door.post("/v1/call/token.new", agent="ada").body
+    made = hall.door.operator.post("/v1/call/token.new", agent="ada").body
     async with hall.seat(made["token"], stays=True) as model:
         await model.call("inbox")
-        assert hall.door.post("/v1/call/token.revoke", id=made["id"]).status == 200
+        assert hall.door.operator.post("/v1/call/token.revoke", id=made["id"]).status == 200
         with pytest.raises(Exception, match="Server returned an error response"):
             await model.session.call_tool("inbox", {})
+
+
+async def test_no_session_opens_in_a_foreign_team(hall: Hall) -> None:
+    body = json.dumps(OPEN).encode()
+    for token in (hall.token(agent="ada"), hall.token(read_only=True)):
+        for version in ({}, {"MCP-Protocol-Version": NEWER}):
+            refused = hall.anyone(token).raw("POST", "/mcp?teamId=elsewhere", body, {**BOTH, **version})
+            assert (refused.status, refused.code) == (403, "NOT_YOURS")
+
+
+@pytest.mark.slow
+async def test_one_token_opens_so_many_sessions_and_others_still_some(hall: Hall) -> None:
+    body, most = json.dumps(OPEN).encode(), 32
+    ada = hall.anyone(hall.token(agent="ada"))
+    answers = [ada.raw("POST", hall.path, body, BOTH) for _ in range(most + 2)]
+    assert [each.status for each in answers] == [200] * most + [429] * 2
+    assert answers[-1].code == "TOO_MANY_SESSIONS"
+    assert hall.anyone(hall.token(agent="bob")).raw("POST", hall.path, body, BOTH).status == 200
+    session = {**BOTH, "mcp-session-id": answers[0].headers["mcp-session-id"]}
+    assert ada.raw("DELETE", hall.path, headers=session).status == 200
+    assert ada.raw("POST", hall.path, body, BOTH).status == 200
+    assert ada.raw("POST", hall.path, body, BOTH).code == "TOO_MANY_SESSIONS"
+
+
+@pytest.mark.slow
+async def test_a_stream_ends_with_its_token_before_it_tells_of_anything_more(hall: Hall) -> None:
+    made = hall.door.operator.post("/v1/call/token.new", agent="ada").body
+    ada = hall.anyone(made["token"])
+    session = ada.raw("POST", hall.path, json.dumps(OPEN).encode(), BOTH).headers["mcp-session-id"]
+    own = {**BOTH, "mcp-session-id": session, "mcp-protocol-version": OLDER}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert ada.raw("POST", hall.path, json.dumps(ready).encode(), own).status == 202
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": {"uri": "rook://tasks"}}
+    stream = http.client.HTTPConnection(ada.address, timeout=PATIENCE_S)
+    stream.request("GET", hall.path, headers={**own, "Authorization": f"Bearer {made['token']}"})
+    answer = stream.getresponse()
+    assert ada.raw("POST", hall.path, json.dumps(asked).encode(), own).status == 200
+    hall.door.task("before")
+    heard = b""
+    while b"rook://tasks" not in heard:
+        heard += answer.read1()
+    hall.door.operator.post("/v1/call/token.revoke", id=made["id"])
+    hall.door.task("after")
+    rest = await anyio.to_thread.run_sync(answer.read)
+    stream.close()
+    assert b"rook://tasks" not in rest
+    assert ada.raw("POST", hall.path, json.dumps(asked).encode(), own).code == "TOKEN_REVOKED"
 
 
 async def test_with_a_readers_token_only_what_does_not_write(hall: Hall) -> None:
@@ -362,6 +422,21 @@ async def test_who_falls_silent_has_left(tmp_path: Any) -> None:
             await model.call_tool("join", {})
         while hall.events("leave")["actor"] != "bob":
             pass
+        assert daemon.stop() == (0, "")
+
+
+@pytest.mark.slow
+async def test_a_session_in_which_nobody_joined_ends_sooner_and_makes_room(tmp_path: Any) -> None:
+    with running(tmp_path, ROOK_MCP_UNJOINED_S="0.3", ROOK_MCP_SESSIONS="2") as daemon:
+        hall = Hall(daemon, "crew")
+        joined = opened(hall).headers["mcp-session-id"]
+        assert asked(hall, joined, "tools/call", name="join", arguments={"name": "ada"}).status == 200
+        empty = opened(hall).headers["mcp-session-id"]
+        assert opened(hall).code == "TOO_MANY_SESSIONS"
+        fresh = until(lambda: opened(hall).headers.get("mcp-session-id"), "room for another session")
+        assert asked(hall, empty, "tools/list").code == "NO_SESSION"
+        assert asked(hall, joined, "tools/list").status == 200
+        assert asked(hall, fresh, "tools/list").status == 200
         assert daemon.stop() == (0, "")
 
 

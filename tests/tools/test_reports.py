@@ -77,11 +77,12 @@ async def test_a_model_reports_as_a_worker(seats: Seats, home: Any, tmp_path: Pa
 async def test_a_reviewer_gives_its_verdict_as_its_report(seats: Seats, home: Any, tmp_path: Path) -> None:
     with rookery.connect(home=str(home), team=TEAM, cwd=str(tmp_path)) as team:
         team.call("task.add", title="Parse the header", review=True)
-        async with seats() as boss, seats(ROOK_RUN="run-1") as model:
+        async with seats() as boss, seats() as author, seats(ROOK_RUN="run-1") as model:
             await boss.call("join", name="boss")
+            await author.call("join", name="bob")
             await model.call("join", name="ada")
-            await boss.call("claim", id="task-0001")
-            await boss.call("done", summary=SUMMARY, tests=["pytest -q: 3 passed"])
+            await author.call("claim", id="task-0001")
+            await author.call("done", summary=SUMMARY, tests=["pytest -q: 3 passed"])
             becomes_worker(home, tmp_path, "ada")
             assert (await model.refused("done", outcome="SHIP", summary="Good.")).startswith("NOT_A_RESULT")
             with closing(ledger.look(f"{home}/rookery.db")) as db:

@@ -6,13 +6,22 @@ import anyio
 import pytest
 
 import rookery
-from tests.tools.conftest import TEAM, Seats
+from tests.support.doors import TOKEN
+from tests.tools.conftest import TEAM, Hall, Model, Seats
 
 if TYPE_CHECKING:
     from mcp import StdioServerParameters
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 PATIENCE_S = 60.0
+NAMED_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("inbox", {}),
+    ("send", {"to": ["user"], "subject": "x"}),
+    ("claim", {}),
+    ("ask", {"title": "x"}),
+    ("reserve", {"paths": ["src/"]}),
+    ("release", {"all": True}),
+)
 
 
 async def test_mail_goes_from_one_model_to_another(seats: Seats) -> None:
@@ -42,7 +51,7 @@ async def test_a_task_from_claim_to_done(seats: Seats, home: Any) -> None:
         assert claimed.startswith("You hold task-0001 until ")
         assert "| As in RFC 9110" in claimed
         assert await model.call("progress", said="half of it") == "Noted on task-0001."
-        assert await model.call("done", summary="It parses") == "task-0001 completed: Parse the header"
+        assert await model.call("done", summary="It parses") == "task-0001 completed, ada: Parse the header"
         assert await model.call("claim") == "Nothing is ready to be claimed."
 
 
@@ -68,14 +77,7 @@ async def test_files_are_kept_for_one_model_at_a_time(seats: Seats) -> None:
 
 async def test_who_has_no_name_is_not_taken_for_the_person(seats: Seats) -> None:
     async with seats() as model:
-        for tool, args in (
-            ("inbox", {}),
-            ("send", {"to": ["user"], "subject": "x"}),
-            ("claim", {}),
-            ("ask", {"title": "x"}),
-            ("reserve", {"paths": ["src/"]}),
-            ("release", {"all": True}),
-        ):
+        for tool, args in NAMED_CALLS:
             assert (await model.refused(tool, **args)).startswith("WHO_ARE_YOU: ")
 
 
@@ -89,6 +91,36 @@ async def test_identity_is_no_argument(seats: Seats) -> None:
 async def test_the_environment_names_the_agent(seats: Seats) -> None:
     async with seats(ROOK_AGENT="ada") as model:
         assert await model.call("join") == f"You are ada in team {TEAM}."
+
+
+async def is_told_to_join(model: Model, team: str) -> None:
+    from mcp.shared.exceptions import MCPDeprecationWarning
+
+    assert await model.call("tasks") == "No tasks."
+    assert await model.call("who") == "Nobody is here."
+    with pytest.warns(MCPDeprecationWarning), anyio.fail_after(PATIENCE_S):
+        await model.session.subscribe_resource("rook://inbox")
+    for tool, args in NAMED_CALLS:
+        refused = await model.refused(tool, **args)
+        assert refused.startswith("WHO_ARE_YOU: "), (tool, refused)
+        assert "Call join first" in refused
+    assert await model.call("join") == f"You are ghost in team {team}."
+    assert await model.call("inbox") == "No unread mail."
+
+
+async def test_a_name_that_has_not_joined_is_told_to_join(seats: Seats) -> None:
+    async with seats(ROOK_AGENT="ghost") as model:
+        await is_told_to_join(model, TEAM)
+
+
+async def test_a_name_that_the_daemon_does_not_know_is_told_to_join(seats: Seats, hall: Hall) -> None:
+    """With ROOK_URL the process tree tells nothing: the name alone says who it is."""
+    far = {"ROOK_URL": hall.daemon.door.url, "ROOK_TOKEN": TOKEN, "ROOK_TEAM": hall.team}
+    async with seats(ROOK_AGENT="ghost", **far) as model:
+        await is_told_to_join(model, hall.team)
+    async with seats(ROOK_AGENT="two words", **far) as model:
+        assert (await model.refused("inbox")).startswith("WHO_ARE_YOU: ")
+        assert (await model.refused("join")).startswith("BAD_NAME: ")
 
 
 async def test_a_model_that_was_put_out_is_told_so(seats: Seats, home: Any) -> None:

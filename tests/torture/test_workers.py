@@ -11,6 +11,7 @@ import pytest
 from tests.support.doors import Running
 from tests.support.panes import until
 from tests.support.supervised import PROGRAM, Site, site
+from tests.support.trusting import trust_repository
 
 pytestmark = [pytest.mark.torture, pytest.mark.tmux, pytest.mark.timeout(900)]
 
@@ -37,6 +38,7 @@ def here() -> Generator[Site]:
         made.program("program", text=STEADY)
         (made.repo / ".rook" / "kinds").mkdir(parents=True)
         (made.repo / ".rook" / "kinds" / "steady.md").write_text(KIND)
+        trust_repository(made.repo, made.house.environ)
         yield made
 
 

@@ -396,3 +396,22 @@ def test_a_send_stands_when_the_bell_fails(home: str, tmp_path: Path, monkeypatc
         assert not rang(bob)
     assert stage.subjects("bob") == ["Still here"]
     stage.close()
+
+
+def test_a_new_listener_removes_the_sockets_of_the_killed(tmp_path: Path) -> None:
+    bell = DatagramBell(str(tmp_path))
+    (tmp_path / "run").mkdir()
+    for number in range(20):
+        pid = os.fork()
+        if pid == 0:
+            bell.listen("crew", f"agent-{number}")
+            os._exit(0)  # as a kill leaves it: nothing is closed
+        os.waitpid(pid, 0)
+    with bell.listen("crew", "live") as live:
+        assert os.listdir(bell.folder) == [os.path.basename(live.path)]
+        other = Path(bell.folder) / "notes.txt"
+        other.write_text("not ours")
+        with bell.listen("crew", "another"):
+            assert bell.ring("crew", ["live"]) == {"live": 1}
+            assert other.exists()
+            assert live.wait(5)

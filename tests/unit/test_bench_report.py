@@ -24,7 +24,7 @@ def section(*rows: Row) -> Section:
 
 def shown(*sections: Section) -> str:
     out = io.StringIO()
-    report.show(sections, Console(file=out, width=report.WIDTH))
+    report.show(sections, Console(file=out, width=report.WIDTH), {})
     return out.getvalue()
 
 
@@ -46,16 +46,44 @@ def shown(*sections: Section) -> str:
 )
 def test_verdict(row: Row, ok: bool | None) -> None:
     assert row.ok is ok
-    assert report.exit_code([section(row)]) == (1 if ok is False else 0)
+    far = row.bound and (9.0 * row.bound.limit if row.bound.sense == "least" else row.bound.limit / 9)
+    assert report.exit_code([section(row)], {f"Send: {row.name}": [far or 0.0] * 5}) == (1 if ok is False else 0)
+
+
+@pytest.mark.parametrize(
+    ("readings", "code"),
+    [([], 0), ([0.9] * 4, 0), ([0.9] * 5, 1), ([0.9, 0.9, 0.9, 0.9, 0.63], 1), ([0.9, 0.9, 0.9, 0.9, 0.62], 0)],
+)
+def test_a_bound_that_was_ever_near_does_not_fail_a_run(readings: list[float], code: int) -> None:
+    sections = [section(Row("sends", 49.0, 100.0, "/s", at_least(0.5)))]
+    assert report.exit_code(sections, {"Send: sends": readings}) == code
+
+
+def test_what_could_not_be_measured_always_fails() -> None:
+    assert report.exit_code([section(Row("sends", None, 100.0, "/s", at_least(0.5)))], {}) == 1
+
+
+def test_readings_are_kept_for_the_last_runs(tmp_path: Path) -> None:
+    path = tmp_path / "readings.json"
+    for ours in range(1, 8):
+        sends = Row("sends", float(ours), 10.0, "/s", at_least(0.5))
+        report.record([section(sends, Row("free", 1.0, 1.0, "ms"))], path)
+    assert report.read_readings(path) == {"Send: sends": [0.3, 0.4, 0.5, 0.6, 0.7]}
+
+
+def test_the_recorded_readings_are_of_the_last_runs() -> None:
+    known = report.read_readings()
+    assert len(known) >= 40
+    assert all(1 <= len(readings) <= report.ENOUGH for readings in known.values())
 
 
 def test_one_missed_bound_among_many_fails_and_is_named() -> None:
     good = Row("1 process: sends", 60.0, 100.0, "/s", at_least(0.5))
     bad = Row("4 processes: sends", 10.0, 100.0, "/s", at_least(0.5), "a noisy disk")
     sections = [section(good, Row("p99", 9.0, 1.0, "ms")), section(good, bad)]
-    assert report.exit_code(sections) == 1
+    assert report.exit_code(sections, {"Send: 4 processes: sends": [0.9] * 5}) == 1
     assert report.missed(sections) == ["Send: 4 processes: sends: 0.10 is not >= 0.5 (a noisy disk)"]
-    assert report.exit_code(sections[:1]) == 0
+    assert report.exit_code(sections[:1], {}) == 0
     assert report.missed(sections[:1]) == []
 
 
@@ -107,6 +135,7 @@ def test_the_command_ends_with_1_when_a_bound_is_missed(
         seen.update(os.environ)
         return section(Row("sends", ours, 100.0, "/s", at_least(0.5)))
 
+    monkeypatch.setattr(report, "read_readings", lambda: {"Send: sends": [0.9] * 5})
     monkeypatch.setattr(command, "MEASUREMENTS", {"send": SimpleNamespace(measure=measure)})
     assert command.main(["--ci", "--out", str(tmp_path / "out.json")]) == code
     assert ("missed: Send: sends: 0.40" in capsys.readouterr().out) is bool(code)

@@ -142,7 +142,10 @@ def test_tables_gather_their_entries_from_both_files(user: Path, repo: Path) -> 
     user.write_text('[groups]\na = ["x"]\nb = ["y"]\n')
     repo.write_text('[groups]\nb = ["z", "ops/q"]\n[agents]\nx = { role = "reviewer", model = "m" }\n')
     found = load({}, user, repo)
-    assert found["groups"] == {"a": ["x"], "b": ["z", "ops/q"]}
+    assert found["groups"] == {"a": ["x"], "b": ["y"]}, "what you said yourself is not replaced"
+    repo.write_text('[groups]\nc = ["z", "ops/q"]\n[agents]\nx = { role = "reviewer", model = "m" }\n')
+    found = load({}, user, repo)
+    assert found["groups"] == {"a": ["x"], "b": ["y"], "c": ["z", "ops/q"]}
     assert found.source("groups") == f"{user}, {repo}"
     assert found["agents"] == {"x": {"role": "reviewer", "model": "m"}}
     assert found.source("agents") == str(repo)

@@ -84,12 +84,12 @@ def test_the_refusal_says_who_can_raise_it_and_how() -> None:
     assert refused is not None
     assert (refused.code, refused.http_status, refused.exit_code) == ("BUDGET_EXCEEDED", 429, 1)
     assert refused.message == "The budget of team atlas is spent: 1,000 of 1,000 tokens."
-    assert "The person can raise it: `rook budget set --max-tokens N`" in refused.hint
+    assert "The user can raise it: `rook budget set --max-tokens N`" in refused.hint
     assert refused.facts["scope"] == "team"
     for kind in ("agent", "task"):
         other = budget.refusal(Act.CLAIM, [team(1000)._replace(kind=kind, name="x")], RULES, "ada")
         assert other is not None
-        assert f"ada (the leader) or the person can raise it: `rook budget set --{kind} x --max-tokens N`" in other.hint
+        assert f"The user can raise it: `rook budget set --{kind} x --max-tokens N`" in other.hint
     money = budget.refusal(Act.SEND, [team(1, None, cost=5, max_cost=5)], RULES, "")
     assert money is not None
     assert "0.000005 of 0.000005 USD" in money.message

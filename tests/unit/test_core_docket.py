@@ -131,6 +131,7 @@ UNFIT = {
     "no path": {"paths": ()},
     "too many files": {"files": 6},
     "too many lines": {"lines": 101},
+    "lines that are not known": {"binary": 1},
     "no check": {"checks": ()},
     "a red check": {"checks": (PASSED, FAILED)},
     "a check before the last edit": {"checks": (STALE,)},
@@ -147,6 +148,14 @@ def test_a_rule_decides_what_matches_it() -> None:
 @pytest.mark.parametrize("why", UNFIT)
 def test_a_rule_leaves_to_a_person_what_does_not(why: str) -> None:
     assert not docket.fits(RULE, SMALL._replace(**UNFIT[why]))
+
+
+@pytest.mark.parametrize("limit", ["files", "lines"])
+def test_a_rule_with_a_limit_leaves_to_a_person_what_has_no_known_size(limit: str) -> None:
+    unlimited = {**RULE, "paths": [], "files": None, "lines": None}
+    for unknown in (SMALL._replace(binary=1), SMALL._replace(every_path=False)):
+        assert docket.fits(unlimited, unknown)
+        assert not docket.fits({**unlimited, limit: 1000}, unknown)
 
 
 def test_a_rule_that_would_decide_about_everything_is_refused() -> None:
@@ -166,6 +175,7 @@ def test_risk_is_low_only_for_what_is_small_and_seen_to_pass(checks: list[Check]
     assert docket.risk_of(size, checks, 1, "completed") is Risk.HIGH, "contested lines always are"
     assert docket.risk_of(size._replace(steers=True), checks, 0, "completed") is Risk.HIGH
     assert docket.risk_of(size._replace(deleted=1), checks, 0, "completed") >= Risk.MEDIUM or not files
+    assert docket.risk_of(size._replace(binary=1), checks, 0, "completed") >= Risk.MEDIUM or not files
     assert docket.risk_of(size._replace(files=files + 1), checks, 0, "completed") >= risk or not files
     if files and risk is Risk.LOW:
         assert docket.are_green(checks)

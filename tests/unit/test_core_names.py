@@ -215,3 +215,9 @@ print(sorted(heavy & set(sys.modules)))
 """
     ran = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_member_is_known_by_its_name_within_the_group() -> None:
+    assert {names.member("dev", each) for each in ("ada", "Ada", "dev/ada", "DEV/Ada")} == {"ada"}
+    assert names.member("dev", "ops/ada") == "ops/ada"
+    assert names.member("", "ada") == "ada"

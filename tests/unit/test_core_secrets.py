@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core import secrets, tokens
+from rookery.core.caller import Role
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ALNUM = LETTERS + "0123456789"
@@ -60,8 +61,8 @@ FORMS = {
     "npm": "np" + "m_" + chance(36),
     "pypi": "py" + "pi-" + "AgEIcHlwaS5vcmc" + chance(90, ALNUM + "_-"),
     "jwt": JWT,
-    "agent": tokens.written(tokens.Kind.AGENT, Random(1).getrandbits(256)),
-    "reader": tokens.written(tokens.Kind.READ, Random(2).getrandbits(256)),
+    "agent": tokens.written(Role.AGENT, Random(1).getrandbits(256)),
+    "reader": tokens.written(Role.VIEWER, Random(2).getrandbits(256)),
 }
 PLACES = ("{}", "key is {} .", "export X='{}'", '{{"a": "{}"}}', "https://x.example/?k={}&b=1", "a\n{}\nb", "({}),")
 

@@ -6,27 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.core import tokens
-from rookery.core.caller import Grant
-from rookery.core.tokens import Kind
+from rookery.core import authority, tokens
+from rookery.core.caller import Grant, Role
 from rookery.service.verbs import TABLE, Verb, parameters
 
 CHANCES = st.integers(0, (1 << tokens.CHANCE_BITS) - 1)
-ADA = Grant("crew", "token-0001", False, 1, "ada")
-EYES = Grant("crew", "token-0002", True)
+ADA = Grant("crew", "token-0001", "agent", 1, "ada")
+EYES = Grant("crew", "token-0002", "viewer")
 
 
-@given(CHANCES, CHANCES, st.sampled_from(Kind))
-def test_different_chance_gives_different_text(one: int, other: int, kind: Kind):
+@given(CHANCES, CHANCES, st.sampled_from(Role))
+def test_different_chance_gives_different_text(one: int, other: int, kind: Role):
     first, second = tokens.written(kind, one), tokens.written(kind, other)
     assert (first == second) == (one == other)
     assert tokens.is_token(first)
-    assert first.startswith(f"rook{kind}_")
+    assert first.startswith(tokens.PREFIXES[kind])
     assert (tokens.digest(first) == tokens.digest(second)) == (one == other)
 
 
 def test_all_of_the_chance_is_in_the_text():
-    texts = {tokens.written(Kind.AGENT, 1 << bit) for bit in range(tokens.CHANCE_BITS)}
+    texts = {tokens.written(Role.AGENT, 1 << bit) for bit in range(tokens.CHANCE_BITS)}
     assert len(texts) == tokens.CHANCE_BITS
 
 
@@ -40,7 +39,7 @@ def test_other_text_is_no_token(text: str):
     lambda good: f"{good[:-1]}u", lambda good: f"{good[:-1]}\u00e9", lambda good: good.removeprefix("rook"),
 ])  # fmt: skip
 def test_a_token_with_something_wrong_is_none(change):
-    good = tokens.written(Kind.AGENT, 12345)
+    good = tokens.written(Role.AGENT, 12345)
     assert tokens.is_token(good)
     assert not tokens.is_token(change(good))
 
@@ -69,7 +68,7 @@ def refusal(grant: Grant, verb: Verb):
 
 def every_verb_is_classified(verb: Verb):
     assert isinstance(verb.writes, bool)
-    assert verb.who in ("anyone", "agent", "leader", "person")
+    assert verb.who in authority.MARKS or (not verb.who and not verb.writes)
     known = {p.name: p.type for p in parameters(verb.load())}
     assert not verb.acts_as or known[verb.acts_as] is str
     assert not (verb.secret and "key" in known), "what is remembered under a key is stored"
@@ -79,14 +78,15 @@ def a_reader_calls_what_only_reads(verb: Verb):
     refused = refusal(EYES, verb)
     if verb.writes:
         assert refused is not None
-        assert (refused.code, refused.http_status) == ("READ_ONLY_TOKEN", 403)
+        closed = verb.who in (authority.USER, authority.DAEMON)
+        assert (refused.code, refused.http_status) == ("NOT_YOURS" if closed else "READ_ONLY_TOKEN", 403)
     else:
-        assert (refused is None) == (verb.by_token and verb.who in ("anyone", "agent"))
+        assert (refused is None) == (verb.by_token and verb.who in ("", authority.ANYONE, authority.AGENT))
 
 
 def an_agents_token_is_refused_what_no_token_may(verb: Verb):
     refused = refusal(ADA, verb)
-    assert (refused is None) == verb.by_token
+    assert (refused is None) == (verb.by_token and verb.who not in (authority.USER, authority.DAEMON))
     if refused:
         assert (refused.code, refused.http_status, bool(refused.hint)) == ("NOT_YOURS", 403, True)
 
@@ -105,38 +105,33 @@ def test_of_every_verb(rule: Callable[[Verb], None]):
             raise
 
 
-LED = [
-    "pin",
-    "unpin",
-    "kind.add",
-    "kind.drop",
-    "docket.pin",
-    "rule.add",
-    "rule.remove",
-    "land.retry",
-    "land.undo",
-    "land.drop",
-    "token.new",
-    "token.list",
-    "token.revoke",
-]
-CLOSED = """
-    drop rule.add rule.remove land.teams land.due land.take land.keep land.checked land.moving land.waits land.again
+DECIDING = """
+    kind.add kind.drop rule.add rule.remove land.add land.retry land.undo land.drop team.set token.new token.revoke
+    config.set trust.accept trust.revoke budget.set export_mail store.backup daemon.stop import_mail
+"""
+CLOSED = "drop turn.program turn.workspaces team.new token.list trust.look"
+DAEMONS = """
+    land.teams land.due land.take land.keep land.checked land.moving land.waits land.again
     land.done land.failed delivery.due delivery.phase delivery.offer delivery.letter delivery.seen delivery.own
     delivery.leave delivery.teams delivery.done delivery.failed delivery.ways monitor.teams monitor.sessions
     monitor.news monitor.report transcripts.teams transcripts.due transcripts.read notify.teams notify.take
     notify.done notify.failed crew.teams crew.due crew.step crew.give worker.teams worker.due worker.begin
     worker.started worker.beat worker.used worker.stopping worker.ended worker.record worker.down worker.left
-    worker.evict worker.forget worker.keep worker.trees worker.away worker.reclaim team.new team.set token.new
-    token.list token.revoke
-"""  # verbs that no token of an agent opens
+    worker.evict worker.forget worker.keep worker.trees worker.away worker.reclaim
+"""
+
+
+def marked(mark: str) -> list[str]:
+    return [verb.name for verb in TABLE if verb.who == mark]
 
 
 def test_the_verbs_that_are_not_for_everyone():
     """Pinned: whoever adds to these, or takes away, does it on purpose."""
     assert [verb.name for verb in TABLE if not verb.by_token] == CLOSED.split()
-    assert [verb.name for verb in TABLE if verb.who == "leader"] == LED
-    assert [verb.name for verb in TABLE if verb.who == "person"] == ["export_mail", "import_mail"]
+    assert marked(authority.USER) == DECIDING.split()
+    assert marked(authority.JUDGE) == ["task.review", "verdict", "answer"]
+    assert marked(authority.LEADER) == ["pin", "unpin", "docket.pin", "slot.set", "token.list"]
+    assert marked(authority.DAEMON) == DAEMONS.split()
     assert {verb.name: verb.acts_as for verb in TABLE if verb.acts_as} == {
         "join": "name", "turn.start": "name", "evidence.take": "agent",
     }  # fmt: skip

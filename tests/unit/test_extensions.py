@@ -109,10 +109,13 @@ def test_they_can_be_left_out_all_or_by_name(example: Path, monkeypatch: pytest.
 
 
 def test_a_repository_can_not_say_which(tmp_path: Path) -> None:
+    user, repo = tmp_path / "user.toml", tmp_path / "rook.toml"
+    user.write_text("[extensions]\nenabled = false\n")
     for line in ("enabled = true", 'only = ["x"]'):
-        (tmp_path / "rook.toml").write_text(f"[extensions]\n{line}\n")
-        with pytest.raises(errors.BadInput):
-            config.load(environ={}, user_file=None, repo_file=str(tmp_path / "rook.toml"))
+        repo.write_text(f"[extensions]\n{line}\n")
+        found = config.load(environ={}, user_file=str(user), repo_file=str(repo))
+        assert (found["extensions.enabled"], found["extensions.only"]) == (False, [])
+        assert [each.accepted for each in found.requests] == [False]
 
 
 def test_the_users_kind_of_that_name_comes_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +156,7 @@ def test_what_can_not_be_loaded_is_said_with_whose_it_is(tmp_path: Path, monkeyp
         assert "broken-one (bad)" in row["problem"]
         with pytest.raises(errors.BadInput, match="broken-one"):
             here.client.call("kind.show", {"name": "bad"}, here.caller())
-        assert own_hosts.screen(here.places, here.settings, "bad") is None
+        assert own_hosts.screen(here, "bad") is None
     finally:
         here.close()
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from rookery.core import agent_programs
 from rookery.core.vitals import WORKING_PERCENT
-from rookery.hosts import known
 from rookery.keeper.monitor import Monitor
 from rookery.runtime import process, tmux, vitals
 from rookery.runtime.clock import SystemProber
@@ -274,7 +274,7 @@ def started(panes: Server, pane: str, folder: Path, name: str = "claude") -> tup
 
     def running() -> list[vitals.Seen]:
         tree = vitals.snapshot().tree(first(panes, pane))
-        return [each for each in tree if known.program_of(each.name, process.command(each.pid)) == name]
+        return [each for each in tree if agent_programs.recognize(each.name, process.command(each.pid)) == name]
 
     found = until(running, lambda: panes.screen(pane))
     panes.shows(pane, "agent ready")
@@ -348,4 +348,4 @@ def test_anything_else_in_its_pane_is_not_it(
     ],
 )
 def test_a_program_is_known_by_what_it_is_called(name: str, argv: list[str], program: str) -> None:
-    assert known.program_of(name, argv) == program
+    assert agent_programs.recognize(name, argv) == program

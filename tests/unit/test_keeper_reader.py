@@ -50,7 +50,8 @@ class Session:
 
     def __init__(self, stage: Stage, folder: Path, name: str = "ada") -> None:
         self.stage = stage
-        self.path = folder / f"{name}.jsonl"
+        self.path = folder / name / "s-1.jsonl"
+        self.path.parent.mkdir()
         self.process = stage.process()
         self.start()
 
@@ -164,7 +165,8 @@ def test_a_session_that_begins_anew_in_another_file_leaves_the_first_one_to_be_r
     stage: Stage, session: Session, tmp_path: Path
 ) -> None:
     session.write(*LINES)
-    other = tmp_path / "other.jsonl"
+    other = tmp_path / "other" / "s-1.jsonl"
+    other.parent.mkdir()
     session.start(other)  # as after /clear
     other.write_text(
         "".join(line.replace("toolu_", "other_") + "\n" for line in LINES if "Bash" in line or "tool_result" in line)
@@ -174,12 +176,18 @@ def test_a_session_that_begins_anew_in_another_file_leaves_the_first_one_to_be_r
     assert kinds(stage)["prompt"] == 1
 
 
-@pytest.mark.parametrize("what", ["ledger", "folder", "pipe", "nothing", "forbidden"])
+@pytest.mark.parametrize("what", ["ledger", "folder", "pipe", "nothing", "forbidden", "linked", "passwd"])
 def test_a_record_that_is_none_is_left_alone(stage: Stage, session: Session, tmp_path: Path, what: str) -> None:
     """A hook may name anything; the ledger itself among it (H39). Others are read all the same."""
-    path = tmp_path / what
+    path = tmp_path / what / "s-1.jsonl"
+    path.parent.mkdir()
     if what == "ledger":
-        path = Path(stage.store.location)
+        path.symlink_to(stage.store.location)
+    elif what == "linked":
+        (tmp_path / "elsewhere").write_text("\n".join(LINES).replace("toolu_", "other_"))
+        os.link(tmp_path / "elsewhere", path)
+    elif what == "passwd":
+        path = Path("/etc/passwd")
     elif what == "folder":
         path.mkdir()
     elif what == "pipe":

@@ -227,6 +227,12 @@ def test_known_weakness_a_text_that_a_person_deletes_while_the_program_begins_to
     assert (terminal.submitted, terminal.erased) == ([], True)
 
 
+def test_a_line_to_which_a_person_added_while_the_program_begins_to_work_was_not_submitted() -> None:
+    terminal = FakeTerminal([(3.0, "busy"), (3.0, "type:a")], slow=1)
+    assert typed(terminal).reason == "user-typing"
+    assert (terminal.submitted, terminal.line) == ([], f"{TEXT}a")
+
+
 def test_a_letter_that_a_person_typed_is_theirs_though_our_text_has_it_too() -> None:
     """They submitted our text, whose first Enter had not been taken, and went on typing."""
     terminal = FakeTerminal([(3.0, "enter"), (3.0, "type:a")], slow=1)

@@ -172,6 +172,30 @@ def test_a_folder_that_has_our_hooks_is_known_by_its_files(host: str) -> None:
         assert not setup.is_hooked(host, dict.fromkeys(written, other))
 
 
+@pytest.mark.parametrize("host", launching.HOOKED)
+def test_what_only_looks_like_our_hooks_leaves_no_worker_without_a_guard(host: str) -> None:
+    """H48: a repository's file counts if it is exactly what this `rook` writes."""
+    rook = "/usr/bin/rook"
+    written: dict[str, str] = {}
+    for piece in setup.of_host(host, setup.Wanted(rook, False, dict.fromkeys(setup.TEXTS, ""))):
+        if piece.path in setup.hook_files(host):
+            written[piece.path] = piece.put(written.get(piece.path))
+    assert setup.has_our_hooks(host, written, rook)
+    assert not setup.has_our_hooks(host, written, rook, closed=True), "these let a tool run when nobody answers"
+    assert not setup.has_our_hooks(host, written, "/elsewhere/rook")
+    first = next(text for text in written.values() if "hook" in text)
+    lookalikes = (
+        first.replace(f"{rook} hook", f"true {rook} hook"),
+        first.replace(f"{rook} hook", "/tmp/rook hook"),
+        first.replace('"hooks": [', '"matcher": "Nothing", "hooks": [', 1),
+        first.replace('"hooks":[', '"matcher": "Nothing", "hooks":[', 1),
+        "", "{}", "[]", "{ torn", '{"hooks": []}', '{"hooks": {"PreToolUse": {}}}',
+    )  # fmt: skip
+    for other in lookalikes:
+        if other != first:
+            assert not setup.has_our_hooks(host, dict.fromkeys(written, other), rook), other[:200]
+
+
 def test_a_worker_may_always_run_rook_and_what_its_kind_names() -> None:
     words = made("claude", commands=("make test", "rook")).argv
     assert "--allowedTools=Bash(rook *),Bash(make test *)" in words

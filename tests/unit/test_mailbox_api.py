@@ -55,7 +55,7 @@ def manager(repo: Path) -> Iterator[MailboxManager]:
 
 @pytest.fixture
 def singleton(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MailboxManager]:
-    monkeypatch.setattr(bridge, "_mailbox_manager", None)
+    monkeypatch.setattr(bridge, "_process_wide", [])
     made = get_mailbox_manager()
     yield made
     made.close()
@@ -97,8 +97,8 @@ def test_defaults_are_a_normal_request(manager: MailboxManager) -> None:
     assert (sent.payload, sent.context, sent.attachments, sent.tags, sent.expires_at) == ({}, {}, [], [], None)
 
 
-@pytest.mark.parametrize("sender", ["system", "user", "dev/architect"])
-@pytest.mark.parametrize("recipient", ["user", "dev/critic"])
+@pytest.mark.parametrize("sender", ["system", "dev/architect"])
+@pytest.mark.parametrize("recipient", ["dev/critic", "dev/second"])
 def test_any_address_is_there_when_it_is_first_used(manager: MailboxManager, sender: str, recipient: str) -> None:
     assert manager.check_mailbox(recipient) == []
     sent = manager.send(sender, recipient, "S", "B")
@@ -106,6 +106,19 @@ def test_any_address_is_there_when_it_is_first_used(manager: MailboxManager, sen
     answer = manager.reply(sent.id, recipient, "Yes")
     assert answer
     assert answer.to_agent == sender
+
+
+def test_h42_nobody_sends_as_the_user(manager: MailboxManager) -> None:
+    sent = manager.send("ada", "user", "S", "B")
+    for attempt in (
+        lambda: manager.send("user", "ada", "S", "B"), lambda: manager.send("USER", "ada", "S", "B"),
+        lambda: manager.broadcast("user", "all", "S", "B"), lambda: manager.reply(sent.id, "user", "B"),
+        lambda: manager.handoff("user", "ada", "S", HandoffContext("x")),
+    ):  # fmt: skip
+        with pytest.raises(errors.NotYours) as caught:
+            attempt()
+        assert caught.value.code == "RESERVED_NAME"
+    assert manager.check_mailbox("ada") == []
 
 
 def test_a_mailbox_is_sorted_by_priority_then_age(manager: MailboxManager) -> None:
@@ -411,7 +424,7 @@ def test_without_a_folder_it_is_the_team_of_this_repository(singleton: MailboxMa
 
 
 def test_there_is_one_manager_however_many_threads_ask(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "_mailbox_manager", None)
+    monkeypatch.setattr(bridge, "_process_wide", [])
     start, found = threading.Barrier(8), []
 
     def ask() -> None:

@@ -89,7 +89,7 @@ def test_a_message_survives_the_way_through_a_file(message: Message) -> None:
 @given(messages)
 def test_markdown_shows_every_message_and_steers_no_terminal(message: Message) -> None:
     shown = message.to_markdown()
-    assert shown.startswith("## ")
+    assert shown.startswith("##")
     assert not any(ord(letter) < 32 and letter not in "\n\t" for letter in shown)
 
 
@@ -104,7 +104,7 @@ def test_markdown_tells_everything() -> None:
         "- **state:** ready\n\n### Attachments\n\n- `notes.md`\n\n"
         '### Payload\n\n```json\n{\n  "verdict": "SHIP"\n}\n```'
     )
-    assert example(priority=MessagePriority.LOW).to_markdown().startswith("## S\n\n")
+    assert example(priority=MessagePriority.LOW).to_markdown().startswith("##  S\n\n")
 
 
 def test_a_handoff_context_has_all_its_fields() -> None:

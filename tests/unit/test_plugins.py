@@ -184,6 +184,17 @@ def test_pi_asks_at_every_moment_and_passes_the_answers_on(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", ONE_BY_DEFAULT)
+def test_a_warning_before_a_tool_comes_with_its_result(tmp_path: Path, host: str) -> None:
+    told = Stage(tmp_path, host).play(before={"context": "unchecked"}, after={"context": "news"})
+    if host == "pi":
+        assert [part["text"] for part in told["after"]["content"]] == ["done", "unchecked\n\nnews"]
+    else:
+        assert told["after"]["output"] == "done\nunchecked\n\nnews"
+    assert "before" not in told, "the tool runs"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ONE_BY_DEFAULT)
 def test_nothing_to_say_changes_nothing(tmp_path: Path, host: str) -> None:
     told = Stage(tmp_path, host).play()
     if host == "pi":

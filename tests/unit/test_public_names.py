@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rookery
-from rookery.core import errors
+from rookery.core import authority, errors
 from rookery.service import verbs
 from rookery.service.verbs import TABLE, Arg, Verb, parameters
 from tests.support.procs import environment
@@ -32,35 +32,40 @@ VERBS = words("""
     task.claim task.renew task.release task.done task.fail task.block task.progress task.assign task.cancel
     task.unblock task.reset task.revise task.split task.delete task.review task.claims spec.claim spec.done
     spec.release plan.new plan.list plan.show plan.graph plan.cancel thread.new thread.post thread.list thread.tail
-    thread.search thread.link artifacts show pin unpin evidence.take artifacts.add artifacts.show bundle.candidates
+    thread.search thread.about thread.link artifacts show pin unpin evidence.take artifacts.add artifacts.show
+    bundle.candidates
     bundle.save bundle.list bundle.show bundle.load bundle.unload bundle.consume bundle.delete load unload loaded
     expand kinds kind.show kind.add kind.drop docket card docket.pin verdict deliverables decisions
     decisions.summary debt rule.add rule.list rule.remove changes changes.show conflicts conflicts.bases land.list
     land.add land.retry land.undo land.drop land.teams land.due land.take land.keep land.checked land.moving
     land.waits land.again land.done land.failed reserve release transfer reservations can-write slot.take slot.give
-    slot.list slot.set hold.look hold.take hold.renew turn.start turn.whose turn.offer turn.step turn.others
-    turn.watch turn.changed turn.told turn.phase turn.wait turn.idle turn.heard delivery.due delivery.phase
-    delivery.offer delivery.letter delivery.seen delivery.own delivery.leave delivery.teams delivery.done
+    slot.list slot.set hold.look hold.take hold.renew turn.start turn.program turn.whose turn.offer turn.step
+    turn.others turn.workspaces turn.watch turn.changed turn.told turn.phase turn.wait turn.idle turn.heard delivery.due
+    delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave delivery.teams delivery.done
     delivery.failed delivery.ways monitor.teams monitor.sessions monitor.news monitor.report transcripts.teams
     transcripts.due transcripts.read notify.teams notify.take notify.done notify.failed wake dead dead.show
     dead.resend dead.drop spawn workers worker.show tell stop respawn delete worker.self progress ask answer
     questions question.show done fail crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due
     crew.step crew.give worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping
     worker.ended worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees
-    worker.away worker.reclaim team.list team.show team.new team.set token.new token.list token.revoke budget
-    budget.set usage_report notices feed events health stats sweep due settle chase export_mail import_mail
+    worker.away worker.reclaim team.list team.show team.new team.set token.new token.list token.revoke config.set
+    trust.look trust.accept trust.revoke budget
+    budget.set usage_report notices notices.open feed events health stats sweep due settle chase export_mail letters
+    store.backup daemon.stop import_mail
 """)
 
 READS = words("""
     who whois lenses escalations inbox thread receipts pending context search task.list task.show task.claims
-    plan.list plan.show plan.graph thread.list thread.tail thread.search artifacts show artifacts.show
+    plan.list plan.show plan.graph thread.list thread.tail thread.search thread.about artifacts show artifacts.show
     bundle.candidates bundle.list bundle.show loaded kinds kind.show docket card deliverables decisions
     decisions.summary debt rule.list changes changes.show conflicts conflicts.bases land.list land.teams land.due
-    reservations can-write slot.list hold.look turn.whose turn.offer turn.others turn.idle turn.heard delivery.due
+    reservations can-write slot.list hold.look turn.whose turn.offer turn.others turn.workspaces turn.idle
+    turn.heard delivery.due
     delivery.phase delivery.offer delivery.letter delivery.teams monitor.teams monitor.sessions monitor.news
     transcripts.teams transcripts.due notify.teams dead dead.show workers worker.show worker.self questions
     question.show crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees
-    team.list team.show token.list budget notices feed events health stats due export_mail
+    team.list team.show token.list trust.look budget notices feed events health stats due export_mail letters
+    store.backup daemon.stop
 """)
 
 HANDLES = {
@@ -186,7 +191,7 @@ def a_verb_says_what_it_does(verb: Verb) -> None:
     assert 10 < len(verb.help) < 100
     assert verb.help[0].isupper()
     assert not verb.help.endswith(".")
-    assert verb.who in ("anyone", "agent", "leader", "person")
+    assert verb.who in authority.MARKS or (not verb.who and not verb.writes), "a verb that writes says who may call it"
 
 
 def a_verb_takes_its_transaction_first(verb: Verb) -> None:

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core.errors import StoreUnusable
-from rookery.runtime import process
-from rookery.runtime.process import Process, ancestors, binding, identify, is_rook, runs_one_command, state
+from rookery.runtime import lineage, process
+from rookery.runtime.lineage import binding, is_rook, runs_one_command
+from rookery.runtime.process import Process, ancestors, identify, state
 
 WAITS = "import sys; print('ready', flush=True); sys.stdin.read()"
 ENVIRON = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -317,8 +318,8 @@ def test_elsewhere_psutil_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- ancestors and the binding ----------------------------------------------------------------------------------------
 
 CHAIN = (
-    "import json, os; from rookery.runtime import process\n"
-    "chain = process.ancestors(os.getpid()); print(json.dumps([chain, process.binding(chain)]))"
+    "import json, os; from rookery.runtime import lineage, process\n"
+    "chain = process.ancestors(os.getpid()); print(json.dumps([chain, lineage.binding(chain)]))"
 )
 
 
@@ -464,3 +465,25 @@ def test_a_process_tells_how_it_is_started_again_and_only_the_variables_that_are
         child.communicate()
     assert process.command_of(child.pid) == []
     assert process.variables(child.pid, ("HOME",)) == {}
+
+
+# --- which process is an agent program --------------------------------------------------------------------------------
+
+ROOK = ["python3", "/usr/bin/rook", "join"]
+COMMAND = ["/bin/bash", "-c", "rook join x"]
+
+
+@pytest.mark.parametrize(("chain", "is_program"), [
+    ([COMMAND, ["node", "/opt/agent/cli.js"]], True),
+    ([["sh", "-lc", "rook join x; true"], COMMAND, ["python3", "agent.py"]], True),
+    ([COMMAND, ["bash", "agent.sh"]], True),
+    ([COMMAND, ["bash", "-e", "agent.sh", "now"]], True),
+    ([COMMAND, ["bash"]], False), ([COMMAND, ["-bash"]], False), ([COMMAND, ["bash", "--rcfile", "x", "-i"]], False),
+    ([COMMAND, ["zsh", "-l"]], False), ([COMMAND, ["bash", "-o", "vi"]], False), ([COMMAND, ["bash", "-"]], False),
+    ([["bash"], ["tmux"]], False), ([["node", "/opt/agent/cli.js"]], False), ([], False),
+])  # fmt: skip
+def test_h42_what_runs_commands_through_a_shell_is_a_program_and_a_shell_at_a_terminal_is_not(
+    chain: list[list[str]], is_program: bool
+) -> None:
+    above = [(process.Process(1 << 22 | number, "1"), argv[0], argv) for number, argv in enumerate([ROOK, *chain])]
+    assert lineage._runs_commands(above) is is_program

@@ -221,3 +221,18 @@ def test_a_window_ends_with_its_program(there: Server, tmp_path: Path) -> None:
 def test_a_home_too_deep_for_a_socket_is_said_to_be(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="too long for a socket"):
         ourtmux.place(str(tmp_path / ("deep/" * 30)))
+
+
+@pytest.mark.parametrize(("failures", "opens"), [(1, True), (ourtmux.STARTS, False)])
+def test_a_server_that_leaves_at_this_moment_is_started_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int, opens: bool
+) -> None:
+    answers = [tmux.Said(1, "", "server exited unexpectedly\n")] * failures
+    answers.append(tmux.Said(0, f"{os.getpid()} %1 {os.getpid()}\n"))
+    monkeypatch.setattr(tmux, "run", lambda *_words, **_more: answers.pop(0))
+    if opens:
+        window = ourtmux.new_window(str(tmp_path), ["true"], cwd="/", environ={})
+        assert window.process == process.identify(os.getpid())
+    else:
+        with pytest.raises(Refused):
+            ourtmux.new_window(str(tmp_path), ["true"], cwd="/", environ={})

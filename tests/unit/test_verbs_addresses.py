@@ -1,6 +1,7 @@
 """Whom a message reaches: names, groups, broadcasts and roles; and what is known about each of them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -186,6 +187,50 @@ def test_a_group_by_address(stage: Stage) -> None:
     assert [each["name"] for each in sent["recipients"]] == ["ops/dan", "ops/eva"]
     sent = stage.call("broadcast", "ops/dan", subject="x", group="OPS", exclude=["nobody"])
     assert [each["name"] for each in sent["recipients"]] == ["ops/eva"]
+
+
+def reached(stage: Stage, sender: str, **more: Any) -> list[str]:
+    sent = stage.call("broadcast", sender, subject="x", group="dev", **more)
+    return [each["name"] for each in sent["recipients"]]
+
+
+def test_a_member_with_two_address_forms_is_one_recipient(build: Build) -> None:
+    stage = build(groups={"dev": ["ada", "bob"]})
+    stage.join("cat")
+    client = stage.caller("cat", open_addresses=True)
+    for name in ("ada", "dev/ada", "dev/bob"):
+        stage.send(client, name)
+    assert reached(stage, "cat") == ["ada", "dev/bob"]
+    assert reached(stage, "cat", exclude=["dev/ada"]) == ["dev/bob"]
+    assert reached(stage, "cat", exclude=["BOB"]) == ["ada"]
+    assert [each["name"] for each in stage.send("cat", "broadcast:dev")["recipients"]] == ["ada", "dev/bob"]
+
+
+def test_a_member_gets_it_at_the_address_form_that_joined(build: Build) -> None:
+    stage = build(groups={"dev": ["ada", "bob"]})
+    stage.join("cat")
+    stage.send(stage.caller("cat", open_addresses=True), "ada")
+    stage.join("dev/ada")
+    assert reached(stage, "cat") == ["dev/ada", "bob"]
+    assert reached(stage, "dev/ada") == ["bob"]
+    assert [each["name"] for each in stage.send("dev/ada", "broadcast:dev")["recipients"]] == ["bob"]
+
+
+def test_two_agents_that_joined_under_both_address_forms_both_get_it(build: Build) -> None:
+    stage = build(groups={"dev": ["ada", "bob"]})
+    stage.join_all("cat", "ada", "dev/ada")
+    assert reached(stage, "cat") == ["ada", "bob", "dev/ada"]
+    assert reached(stage, "dev/ada") == ["ada", "bob"]
+    assert reached(stage, "cat", exclude=["ada"]) == ["bob"]
+
+
+def test_an_unlisted_address_of_a_defined_group_is_a_member_once_it_joined(build: Build) -> None:
+    stage = build(groups={"dev": ["ada"]})
+    stage.join("cat")
+    stage.send(stage.caller("cat", open_addresses=True), "dev/zoe")
+    assert reached(stage, "cat") == ["ada"]
+    stage.join("dev/zoe")
+    assert reached(stage, "cat") == ["ada", "dev/zoe"]
 
 
 def test_a_group_from_a_folder(tmp_path: Path, build: Build) -> None:

@@ -436,6 +436,21 @@ def test_the_workers_word_matches_no_rule(shop: Shop, why: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_file_that_an_attribute_calls_binary_has_no_known_lines(shop: Shop) -> None:
+    rule(shop, max_files=None, max_lines=5, risk="high")
+    id = shop.worker()
+    (shop.root / ".git" / "info").mkdir(exist_ok=True)
+    (shop.root / ".git" / "info" / "attributes").write_text("other.py -diff\n")
+    shop.write(id, "other.py", "x = 1\n" * 400)
+    ran_tests(shop, id)
+    shop.done(id)
+    assert (queue(shop), shop.stage.call("land.list")["landings"]) == (["w1/1"], [])
+    shown = card(shop, "w1/1")
+    assert "1 binary" in shown["title"]
+    assert [each.get("binary", False) for each in shown["change"]["files"]] == [False, True]
+
+
+@pytest.mark.slow
 def test_a_run_that_passed_after_one_that_failed_is_what_counts(shop: Shop) -> None:
     rule(shop)
     id = shop.worker()
@@ -471,9 +486,10 @@ def test_no_worker_and_no_agent_sets_rules(shop: Shop) -> None:
 
 
 def test_a_worker_that_leads_sets_no_rules_either(build: Build, tmp_path: Path) -> None:
-    shop = Shop(build(leader="chief"), tmp_path)
-    id = shop.worker(name="chief")
-    assert shop.refused(id, "rule.add", name="mine", checks="green").message == "A worker sets no rules."
+    shop = Shop(build(), tmp_path)
+    id = shop.worker()
+    shop.stage.call("team.set", leader=shop.names[id])
+    assert shop.refused(id, "rule.add", name="mine", checks="green").code == "NOT_YOURS"
 
 
 # --- what nobody judged -----------------------------------------------------------------------------------------------
@@ -623,6 +639,22 @@ def test_evidence_that_somebody_pins_is_on_the_docket(shop: Shop) -> None:
     assert card(shop, "t1")["matter"] == "error"
     judge(shop, "t1", "dismiss")
     assert queue(shop) == []
+
+
+@pytest.mark.parametrize("said", ["", "flaky"])
+def test_h55_a_verdict_on_an_item_that_was_reopened_is_a_new_one(shop: Shop, said: str) -> None:
+    ran_tests(shop, shop.worker(), failed=True)
+    given: list[Any] = []
+    for _ in range(2):
+        shop.stage.call("pin", refs=["t1"])
+        assert queue(shop) == ["t1"]
+        given.append(judge(shop, "t1", "dismiss", said))
+        assert (queue(shop), "replayed" in given[-1]) == ([], False)
+        again = judge(shop, "t1", "dismiss", said)
+        assert again == given[-1] | {"replayed": True}
+        shop.stage.call("unpin", refs=["t1"])
+        shop.stage.clock.pass_time(MINUTE)
+    assert given[0]["decision"] != given[1]["decision"]
 
 
 def test_what_failed_and_was_changed_lately_is_shown_below_and_asks_nothing(shop: Shop) -> None:

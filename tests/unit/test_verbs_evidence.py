@@ -192,9 +192,9 @@ def test_a_result_is_shown_as_evidence_is(stage: Stage) -> None:
 def test_by_a_token_an_agent_tells_of_itself(stage: Stage) -> None:
     made = stage.call("token.new", agent="ada")
     ((ada,),) = ledger.ask(stage.store.location, "SELECT id FROM agents WHERE name = 'ada'")
-    mine = Caller(grant=Grant("crew", made["id"], False, ada, "ada"))
+    mine = Caller(grant=Grant("crew", made["id"], "agent", ada, "ada"))
     assert stage.call("evidence.take", mine, found=[piece()])["taken"] == ["c1"]
     assert stage.call("show", ref="c1")["by"] == "ada"
     assert isinstance(stage.refused("evidence.take", mine, found=[piece("t:2")], agent="bob"), errors.NotYours)
     reader = stage.call("token.new", read_only=True)
-    assert stage.refused("evidence.take", Caller(grant=Grant("crew", reader["id"], True)), found=[piece("t:3")])
+    assert stage.refused("evidence.take", Caller(grant=Grant("crew", reader["id"], "viewer")), found=[piece("t:3")])

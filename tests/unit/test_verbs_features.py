@@ -321,7 +321,7 @@ def test_a_token_can_not_drop(stage: Stage) -> None:
     made = stage.call("token.new", None, agent="ada")
     row = stage.store.read("crew", lambda tx: tx.one("agent_by_key", key="ada"))
     assert row is not None
-    caller = Caller(grant=Grant("crew", made["id"], False, row["id"], "ada"))
+    caller = Caller(grant=Grant("crew", made["id"], "agent", row["id"], "ada"))
     with pytest.raises(RookError) as caught:
         stage.call("drop", caller, sender="bob", to=["ada"], subject="x")
     assert caught.value.http_status == 403

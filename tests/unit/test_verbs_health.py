@@ -12,9 +12,18 @@ from tests.support.stage import DAY, MINUTE, Build, Stage
 
 PANE = {"kind": "tmux", "socket": "/tmp/s", "server": "7 70", "pane": "%3"}
 STORE = {"path": "/x", "bytes": 1, "wal_bytes": 1, "whole": True, "seen": "ok"}
-DAEMON = {"scope": "home", "state": "running", "pid": 7, "url": "http://127.0.0.1:1", "answers": True}
+DAEMON = {"scope": "home", "state": "running", "pid": 7, "url": "http://127.0.0.1:1", "answers": True, "services": None}
 LOG = {"path": "/l", "wanted": True, "bytes": 5, "errors": 0, "last_error": ""}
 WELL: dict[str, Any] = {"store": STORE, "daemons": [DAEMON], "logs": [LOG], "disk": {"free_bytes": 1 << 40}}
+
+
+def served(**how: Any) -> dict[str, Any]:
+    """A daemon with one background service."""
+    well = {
+        "name": "monitor", "state": "running", "parts": 0, "jobs": 0, "looks": 9, "failures": 0, "failures_in_row": 0,
+        "restarts": 0, "failing": [], "looking_s": None, "last_success": None, "last_error_at": None, "last_error": "",
+    }  # fmt: skip
+    return DAEMON | {"services": [well | how]}
 
 
 @pytest.fixture
@@ -54,6 +63,12 @@ def test_all_is_well(stage: Stage) -> None:
         ({"daemons": [DAEMON | {"answers": False}]}, "unhealthy", "does not answer"),
         ({"daemons": [DAEMON | {"state": "stopped", "answers": False}]}, "unhealthy", "is stopped"),
         ({"daemons": []}, "healthy", ""),
+        ({"daemons": [served()]}, "healthy", ""),
+        ({"daemons": [served(last_error="of yesterday", failures=9)]}, "healthy", ""),
+        ({"daemons": [served(state="failing", failures_in_row=1, last_error="OSError: x")]}, "degraded", "OSError: x"),
+        ({"daemons": [served(state="failing", failures_in_row=3, failing=["a/b"])]}, "unhealthy", "a/b"),
+        ({"daemons": [served(state="ended")]}, "unhealthy", "monitor has ended"),
+        ({"daemons": [served(looking_s=601)]}, "degraded", "monitor has hung"),
         ({"logs": [LOG | {"bytes": None}]}, "unhealthy", "is missing"),
         ({"logs": [LOG | {"bytes": None, "wanted": False}]}, "healthy", ""),
         ({"logs": [LOG | {"errors": 3, "last_error": "noon"}]}, "degraded", "3, the last at noon"),

@@ -204,7 +204,7 @@ def test_what_is_to_be_judged_lands_when_it_ships_and_dependents_wait_for_both(s
     Worker(stage, root, "ada").done(first, a__txt="x\n")
     stage.join("rev")
     assert landings(stage) == {}
-    stage.call("task.review", "rev", id=first, verdict="SHIP")
+    stage.call("task.review", id=first, verdict="SHIP")
     assert landings(stage) == {"change-0001": "queued"}
     assert status(stage, after) == "blocked"
     land(stage, root)
@@ -225,8 +225,8 @@ def test_nobody_lands_their_own_unjudged_work(stage: Stage, root: Path) -> None:
     task = new_task(stage, review=True)
     change = Worker(stage, root, "ada").done(task, a__txt="x\n")
     stage.join_all("rev", "eve")
-    assert stage.refused("land.add", "ada", change=change).code == "OWN_WORK"
-    assert stage.refused("land.add", "eve", change=change).code == "NOT_REVIEWED"
+    assert stage.refused("land.add", "ada", change=change).code == "NOT_YOURS"
+    assert stage.refused("land.add", "eve", change=change).code == "NOT_YOURS"
     assert stage.call("land.add", change=change)["state"] == "queued", "the person decides"
 
 
@@ -236,8 +236,8 @@ def test_asking_twice_is_asking_once(build: Build, root: Path) -> None:
     worker = Worker(stage, root, "ada")
     worker.write(a__txt="x\n")
     change = worker.report()
-    first = stage.call("land.add", "ada", change=change, branch="release/1")
-    assert stage.call("land.add", "ada", change=change)["id"] == first["id"]
+    first = stage.call("land.add", change=change, branch="release/1")
+    assert stage.call("land.add", change=change)["id"] == first["id"]
     assert (first["branch"], first["state"]) == ("release/1", "queued")
 
 
@@ -370,7 +370,7 @@ def test_h34_nothing_lands_of_a_worker_that_only_reads(stage: Stage, root: Path,
     assert bool(landings(stage)) is lands
     if not lands:
         assert stage.refused("land.add", None, change=change).code == "READ_ONLY"
-        assert stage.refused("land.add", "ada", change=change).code == "READ_ONLY"
+        assert stage.refused("land.add", change=change).code == "READ_ONLY"
 
 
 # --- worktrees that nobody needs any more -----------------------------------------------------------------------------

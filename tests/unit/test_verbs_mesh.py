@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rookery.core import errors
+from rookery.service import mesh
 from tests.support.fakes import BOOT
 from tests.support.stage import DAY, MINUTE, SECOND, Build, Stage
 
@@ -354,3 +355,18 @@ def test_a_defined_agent_is_known_before_it_joins(build: Build) -> None:
     assert sent["recipients"][0]["state"] == "queued"
     assert stage.subjects("critic") == ["Soon"]
     assert card(stage, "critic")["role"] == "reviewer"
+
+
+def test_a_join_looks_at_no_more_sessions_than_it_tells_of(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    own = stage.prober.state
+    monkeypatch.setattr(stage.prober, "state", lambda pid, started: looks.append(pid) or own(pid, started))
+    joined: dict[str, Any] = {}
+    counted: dict[int, int] = {}
+    for number in range(1, 401):
+        stage.clock.pass_time(1)
+        looks.clear()
+        joined = stage.join(f"agent-{number}")
+        counted[number] = len(looks)
+    assert counted[400] == counted[200] <= mesh.PEERS + 1
+    assert joined["peers"] == [f"agent-{number}" for number in range(350, 400)]

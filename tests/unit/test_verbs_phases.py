@@ -88,7 +88,7 @@ def test_another_phase_is_refused(stage: Stage, bad: dict[str, str]):
         ({"hook_event_name": "UserPromptSubmit"}, Moment.PROMPT, Phase.BUSY),
         ({"hook_event_name": "PostToolUse"}, Moment.AFTER, Phase.BUSY),
         ({"hook_event_name": "PostToolUse", "agent_id": "a1"}, Moment.AFTER, None),
-        ({"hook_event_name": "PreToolUse"}, Moment.BEFORE, None),
+        ({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}, Moment.BEFORE, None),
         ({"hook_event_name": "Stop"}, Moment.STOP, Phase.IDLE),
         ({"hook_event_name": "StopFailure"}, Moment.REST, Phase.IDLE),
         ({"hook_event_name": "PermissionRequest", "tool_name": "Bash"}, Moment.BLOCKED, Phase.BLOCKED),
@@ -98,7 +98,7 @@ def test_another_phase_is_refused(stage: Stage, bad: dict[str, str]):
         ({"hook_event_name": "SessionEnd"}, Moment.END, Phase.UNKNOWN),
     ],
 )
-def test_what_claude_code_says_of_itself(given: dict[str, str], moment: Moment, phase: Phase | None):
+def test_what_claude_code_says_of_itself(given: dict[str, Any], moment: Moment, phase: Phase | None):
     event = profile.read(known.find("claude"), given)
     assert (event.moment, phase_of(event)) == (moment, phase)
     assert bool(event.gate) is (phase is Phase.BLOCKED)

@@ -57,7 +57,8 @@ def test_search_finds_own_mail_only_unless_asked(stage: Stage) -> None:
     stage.send("ada", "cat", "needle two")
     assert found(stage, "needle", as_="bob") == ["needle one"]
     assert sorted(found(stage, "needle", as_="ada")) == ["needle one", "needle two"]
-    assert len(found(stage, "needle", as_="bob", everyone=True)) == 2
+    assert stage.refused("search", "bob", query=["needle"], everyone=True).code == "NOT_YOURS"
+    assert len(found(stage, "needle", as_=None, everyone=True)) == 2
     assert len(found(stage, "needle", as_=None)) == 2
 
 

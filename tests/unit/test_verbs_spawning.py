@@ -189,7 +189,8 @@ def test_what_is_no_request_is_refused_with_its_message(build: Build, spawn: dic
 def test_where_no_working_copy_is_known(build: Build) -> None:
     stage = crew(build)
     sent = stage.call("send", "lead", to=["bob"], subject="x", spawn=SPAWN)
-    assert "In which working copy?" in sent["notes"][0]
+    assert len(sent["notes"]) == 1
+    assert stage.events("spawn.refused")[0]["data"]["code"] == "NO_ROOT"
 
 
 def test_a_queue_that_is_full_refuses(build: Build) -> None:

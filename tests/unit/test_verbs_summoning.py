@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support import ledger
-from tests.support.reporting import Shop
+from tests.support.reporting import OWNER, Shop
 from tests.support.stage import Build, Stage
 
 LIBRARIAN = "---\nname: librarian\non_mail: true\nread_only: true\n---\nKnow where things are.\n"
@@ -106,6 +106,21 @@ def test_an_answer_to_it_asks_nothing_and_waits(build: Build) -> None:
     name = ended(stage)
     asked = stage.call("send", name, to=["lead"], subject="Which parser?")
     assert "spawned" not in stage.call("reply", "lead", id=asked["id"], body="The new one.")
+
+
+def test_started_anew_it_is_not_stopped_for_the_task_that_it_has_done(build: Build, tmp_path: Path) -> None:
+    """Seen running before it reports again: its task is completed, by itself, and was not lost to another."""
+    shop = Shop(crew(build), tmp_path)
+    shop.stage.call("kind.add", None, written="---\nname: clerk\non_mail: true\n---\nWrite it down.\n")
+    id = shop.worker(kind="clerk")
+    shop.done(id)
+    shop.over(id)
+    shop.stage.call("verdict", None, subject=f"{id}/1", action="dismiss")
+    assert send(shop.stage, "lead", shop.names[id])["spawned"]
+    run = shop.stage.call("worker.begin", "system", id=id, owner=OWNER)["worker"]["run"]
+    pid, since = shop.stage.process()
+    shop.stage.call("worker.started", "system", id=id, run=run, pid=pid, since=since, tree=str(tmp_path))
+    assert shop.stage.call("worker.beat", "system", runs={id: run})["lost"] == []
 
 
 @pytest.mark.slow

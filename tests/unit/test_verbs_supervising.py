@@ -191,7 +191,7 @@ def test_with_an_agents_token_nobody_says_which_program_runs(stage: Stage) -> No
     stage.join("ada")
     ((id,),) = ledger.ask(stage.store.location, "SELECT id FROM agents WHERE name = 'ada'")
     made = stage.call("token.new", agent="ada")
-    grant = Grant("crew", made["id"], reads_only=False, agent=id, name="ada")
+    grant = Grant("crew", made["id"], role="agent", agent=id, name="ada")
     caller = Caller(grant=grant, tree="/work")
     for more in ({"program": ["sh"]}, {"root": "/"}, {"extra": {"program": ["sh"]}}):
         assert stage.refused("spawn", caller, assignment="x", host="script", **more).code == "NOT_BY_TOKEN"

@@ -28,7 +28,7 @@ def test_what_is_said_in_a_discussion_is_mail_for_those_who_take_part(stage: Sta
     assert stage.subjects("eve") == []
     stage.call("thread.post", "eve", id=id, body="Me too")
     assert [m["body"] for m in stage.call("thread.tail", "bob", id=id)["messages"]] == ["First", "Me too"]
-    assert stage.call("thread.tail", "bob", id=id)["participants"] == ["ada", "bob", "eve"]
+    assert stage.call("thread.tail", "bob", id=id)["participants"] == ["bob", "ada", "eve"]
     stage.send("bob", "ada", "By mail", thread=id)
     assert len(stage.call("thread.tail", "bob", id=id)["messages"]) == 3
 
@@ -74,6 +74,36 @@ def test_notices_are_of_others_and_for_me(stage: Stage):
     assert types("bob") == ["message", "task_created", "task_assigned"]
     assert types("eve") == ["message", "message"]
     assert types("ada") == ["task_start", "task_done"]
+
+
+def test_an_open_inbox_gets_the_task_events_of_the_whole_team(stage: Stage):
+    def types(agent: str) -> list[str]:
+        return [event["type"] for event in stage.call("notices", agent)["events"] if event["type"] != "message"]
+
+    stage.call("task.add", "ada", title="Before")
+    stage.call("task.claim", "bob", id="task-0001")
+    assert stage.call("notices", "eve")["opened"] is False
+    assert stage.call("notices.open", "eve") == {"opened": True}
+    assert stage.call("notices.open", "eve") == {"opened": False}, "the first poll counts"
+    stage.call("task.done", "bob", id="task-0001", summary="done")
+    stage.call("task.add", "ada", title="Own")
+    stage.call("task.claim", "eve", id="task-0002")
+    assert types("eve") == ["task_done", "task_start"], "also what it did itself, and nothing from before"
+    assert types("bob") == []
+
+
+def test_discussions_are_found_by_what_they_are_about(stage: Stage):
+    stage.call("task.add", "ada", title="Work")
+    first = stage.call("thread.new", "ada", title="100% of the Spec", tasks=["task-0001"])["id"]
+    second = stage.call("thread.new", "ada", title="Other", participants=["bob"], body="about marmalade")["id"]
+
+    def found(query: str) -> list[str]:
+        return [thread["id"] for thread in stage.call("thread.about", "eve", query=query)["threads"]]
+
+    assert found("") == found(" ") == found("ada") == [first, second]
+    assert found("spec") == found("0% OF") == found("task-0001") == [first]
+    assert found("BOB") == found("marmalade") == [second]
+    assert found("%%") == found("_") == found('"') == []
 
 
 def test_notices_are_the_same_whenever_they_are_computed(stage: Stage):

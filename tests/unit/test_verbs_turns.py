@@ -251,7 +251,9 @@ def watch(stage: Stage, marks: dict[str, str], call: str = "c1") -> None:
 
 def test_what_changed_in_others_files_is_told_to_both(stage: Stage):
     stage.call("reserve", "bob", paths=["src/"])
-    assert stage.call("turn.others", "ada") == {"patterns": ["src/"], "strict": False, "bound": ""}
+    assert stage.call("turn.others", "ada") == {
+        "patterns": ["src/"], "strict": False, "bound": "", "elsewhere": False,
+    }  # fmt: skip
     watch(stage, {"src/a.py": "1", "src/b.py": "1", "src/gone.py": "1"})
     assert stage.call("turn.step", "ada", kind="tool", call="c1")["watched"] == ["src/"]
     told = stage.call("turn.changed", "ada", call="c1", marks={"src/a.py": "2", "src/b.py": "1", "src/new.py": "1"})
@@ -269,6 +271,51 @@ def test_the_holders_own_edits_are_its_own(stage: Stage):
     stage.call("turn.step", "bob", kind="edit", target="src/a.py")
     assert stage.call("turn.changed", "ada", call="c1", marks={"src/a.py": "2"})["changed"] == []
     assert stage.inbox("bob") == []
+
+
+def again(stage: Stage, over: str, marks: dict[str, str]) -> list[str]:
+    """What changed, as it is looked at when a turn is over or the next one begins."""
+    if not offer(stage, over).get("watched"):
+        return []
+    return [each["path"] for each in stage.call("turn.changed", "ada", over=over, marks=marks)["changed"]]
+
+
+def test_what_changes_after_a_command_has_ended_is_told_when_its_turn_is_over(stage: Stage):
+    stage.call("reserve", "bob", paths=["src/"])
+    assert "watched" not in offer(stage, "stop")
+    watch(stage, {"src/a.py": "1"})
+    assert stage.call("turn.changed", "ada", call="c1", marks={"src/a.py": "1"})["changed"] == []
+    assert stage.inbox("bob") == []
+    assert again(stage, "stop", {"src/a.py": "2"}) == ["src/a.py"]
+    assert len(stage.inbox("bob")) == 1
+    assert "src/a.py, held by bob" in stage.inbox("ada")[0]["body"]
+    assert again(stage, "prompt", {"src/a.py": "3"}) == ["src/a.py"], "and once more at the next prompt"
+    assert again(stage, "stop", {"src/a.py": "4"}) == [], "then it is over"
+
+
+def test_a_late_change_is_not_lost_between_two_commands(stage: Stage):
+    """The second command's first look finds the file changed already."""
+    stage.call("reserve", "bob", paths=["src/"])
+    watch(stage, {"src/a.py": "1"})
+    stage.call("turn.changed", "ada", call="c1", marks={"src/a.py": "1"})
+    watch(stage, {"src/a.py": "2"}, call="c2")
+    told = stage.call("turn.changed", "ada", call="c2", marks={"src/a.py": "2"})
+    assert [each["path"] for each in told["changed"]] == ["src/a.py"]
+    assert again(stage, "stop", {"src/a.py": "2"}) == []
+
+
+def test_a_command_that_was_never_heard_of_again_is_looked_at_when_its_turn_is_over(stage: Stage):
+    stage.call("reserve", "bob", paths=["src/"])
+    watch(stage, {"src/a.py": "1"})
+    assert again(stage, "stop", {"src/a.py": "2"}) == ["src/a.py"]
+
+
+def test_an_old_look_says_nothing_of_a_command(stage: Stage):
+    stage.call("reserve", "bob", paths=["src/"], ttl_ms=86_400_000)
+    watch(stage, {"src/a.py": "1"})
+    stage.call("turn.changed", "ada", call="c1", marks={"src/a.py": "1"})
+    stage.clock.pass_time(2 * 3_600_000)
+    assert again(stage, "stop", {"src/a.py": "2"}) == []
 
 
 def test_only_so_many_commands_are_watched_at_a_time(stage: Stage):

@@ -1,7 +1,8 @@
-"""Seed 004's API over the verbs: `MailboxManager`, its singleton and the convenience functions.
+"""The mailbox API of the agent mailbox design, made of Rookery's verbs. Public as `rookery.mailbox`.
 
-Every caller is trusted with every mailbox, as there: a message id is enough to read, mark and answer. An address is
-made when it is first used. Nothing is kept in memory: processes that open the same place see each other's mail at once.
+Names and signatures are the design's; docs/mailbox.md lists the answers that differ, and why. Outside every agent tree
+a message id is enough to read, mark and answer, and any sender but `user` may be named. Inside one the caller is that
+agent. An address exists from its first use on. Nothing is cached: each call reads the ledger.
 """
 
 import logging
@@ -13,7 +14,9 @@ from typing import Any
 
 from rookery.app import House, open_house
 from rookery.core import errors, names, text
-from rookery.runtime import trees
+from rookery.core.caller import Origin
+from rookery.runtime import lineage, process, trees
+from rookery.service.exchange import NO_SUBJECT
 
 from .message import (
     HandoffContext,
@@ -36,18 +39,20 @@ HOME = ".rookery"
 TEAM = "mailboxes"
 PAGE = 500
 BROADCAST = "broadcast:"
+COUNTED = ("urgent", "high", "normal", "low", "total")
+Card = dict[str, Any]
 
 
 class MailboxManager:
-    """The mailboxes of a folder, or, without one, of this repository's team (where `rook inbox` finds them too)."""
+    """The mailboxes of a folder; without a folder those of this repository's team, which `rook inbox` shows too."""
 
     def __init__(self, mailboxes_dir: Path | None = None) -> None:
-        self._folder = None if mailboxes_dir is None else os.path.abspath(mailboxes_dir)
-        self._lock = threading.RLock()
-        self._pid = os.getpid()
-        self._house = self._open()
-        self._abandoned: list[House] = []
-        self.mailboxes_dir = Path(self._folder or self._house.places.home)
+        self._ledger = _Ledger(None if mailboxes_dir is None else os.path.abspath(mailboxes_dir))
+        self.mailboxes_dir = Path(self._ledger.folder)
+
+    def close(self) -> None:
+        """Close the store. An addition to the design; a program that ends need not call it."""
+        self._ledger.close()
 
     # -- sending -----------------------------------------------------------------------------------------------
 
@@ -68,19 +73,19 @@ class MailboxManager:
         attachments: list[str] | None = None,
         tags: list[str] | None = None,
     ) -> Message:
-        """Put a message into a mailbox; with `broadcast:SWARM` a copy into each of a swarm's mailboxes.
+        """Deliver a message to one address, or with `broadcast:SWARM` a copy to each member of a swarm.
 
-        Then the message as it was sent is returned, and every copy has an id of its own.
+        A broadcast returns the message as sent; each copy has an id of its own.
         """
-        to_all = to_agent.startswith(BROADCAST)
-        marked = [*(tags or []), *(["broadcast"] if to_all else [])]
-        sent = self._call(
-            "send", from_agent, to=[to_agent], subject=subject, body=body, type=message_type.value,
-            priority=priority.name.lower(), group=swarm_name or "", tags=marked,
-            **_envelope(payload, context, reply_to, thread_id, expires_at, attachments),
+        is_broadcast = to_agent.startswith(BROADCAST)
+        group = to_agent.removeprefix(BROADCAST) if is_broadcast else swarm_name
+        sent = self._send_as(
+            from_agent, "send", to=[to_agent], subject=subject.strip() or NO_SUBJECT, body=body,
+            type=message_type.value, priority=priority.name.lower(), group=group or "",
+            tags=[*(tags or []), "broadcast"] if is_broadcast else tags or [],
+            **_options(payload, context, reply_to, thread_id, expires_at, attachments),
         )  # fmt: skip
-        found = self._several(sent["id"]) if to_all else None
-        return found or self._stored(sent["id"])
+        return self._message(sent["id"], is_broadcast=is_broadcast)
 
     def handoff(
         self,
@@ -92,19 +97,13 @@ class MailboxManager:
         swarm_name: str | None = None,
         additional_notes: str = "",
     ) -> Message:
-        """Pass work on: the context in words as the body, and as data in `context`; its files are the attachments."""
+        """Send a handoff: its context as text in the body and as data in `context`, its files as attachments."""
+        files = [*handoff_context.files_modified, *handoff_context.files_created]
         return self.send(
-            from_agent=from_agent,
-            to_agent=to_agent,
-            subject=subject,
-            body=handoff_context.body(from_agent, to_agent, additional_notes),
-            message_type=MessageType.HANDOFF,
-            priority=priority,
-            context=handoff_context.to_dict(),
-            swarm_name=swarm_name,
-            attachments=[*handoff_context.files_modified, *handoff_context.files_created],
-            tags=["handoff"],
-        )
+            from_agent, to_agent, subject, handoff_context.body(from_agent, to_agent, additional_notes),
+            MessageType.HANDOFF, priority, context=handoff_context.to_dict(), swarm_name=swarm_name,
+            attachments=files, tags=["handoff"],
+        )  # fmt: skip
 
     def broadcast(
         self,
@@ -117,13 +116,16 @@ class MailboxManager:
         exclude: list[str] | None = None,
         **kwargs: Any,
     ) -> list[Message]:
-        """A message of its own for everyone in a swarm but the sender and `exclude`, all in one transaction."""
-        sent = self._call(
-            "broadcast", from_agent, group=swarm_name, subject=subject, body=body, type=message_type.value,
-            priority=priority.name.lower(), exclude=exclude or [], tags=["broadcast", f"swarm:{swarm_name}"],
-            separate=True, **_envelope(**kwargs),
+        """Send every member of a swarm a message of its own, in one transaction. The sender and `exclude` get none."""
+        if not _is_name(swarm_name):
+            _check_sender(from_agent)
+            return []  # no swarm can have that name
+        sent = self._send_as(
+            from_agent, "broadcast", group=swarm_name, subject=subject.strip() or NO_SUBJECT, body=body,
+            type=message_type.value, priority=priority.name.lower(), exclude=exclude or [],
+            tags=["broadcast", f"swarm:{swarm_name}"], separate=True, **_options(**kwargs),
         )  # fmt: skip
-        return [self._stored(each["id"]) for each in sent["messages"]]
+        return [self._message(each["id"]) for each in sent["messages"]]
 
     def reply(
         self,
@@ -132,14 +134,14 @@ class MailboxManager:
         body: str,
         payload: dict[str, Any] | None = None,
     ) -> Message | None:
-        """Answer a message's sender, in its thread and with its priority. None if there is no such message."""
-        letter = self._letter(original_message_id)
-        if letter is None and self._several(original_message_id) is None:
-            logger.warning("There is no message %s to reply to.", text.quoted(original_message_id))
+        """Answer the sender of a message in its thread, with its priority. None if there is no such message."""
+        delivery = self._delivery(original_message_id)
+        if delivery is None and self._as_sent(original_message_id) is None:
+            logger.warning("No message %s to reply to.", text.quoted(original_message_id))
             return None
-        original = letter["id"] if letter else original_message_id
-        sent = self._call("reply", from_agent, id=original, body=body, payload=payload or {}, mark_read=False)
-        return self._stored(sent["id"])
+        id = delivery["id"] if delivery else original_message_id
+        sent = self._send_as(from_agent, "reply", id=id, body=body, payload=payload or {}, mark_read=False)
+        return self._message(sent["id"])
 
     # -- reading -----------------------------------------------------------------------------------------------
 
@@ -150,125 +152,172 @@ class MailboxManager:
         message_types: list[MessageType] | None = None,
         min_priority: MessagePriority | None = None,
     ) -> list[Message]:
-        """All that matches and has not expired, most urgent first, then oldest."""
-        asked: dict[str, Any] = {
+        """Every matching message that has not expired, most urgent first, then oldest first."""
+        if not _is_address(agent_name):
+            return []  # nothing can be sent to it
+        filters: dict[str, Any] = {
             "all": not unread_only, "types": [each.value for each in message_types or []], "limit": PAGE, "whole": True,
             "priority": (min_priority or MessagePriority.LOW).name.lower(),
         }  # fmt: skip
         found: list[Message] = []
-        page = None
-        while True:
-            box = self._call("inbox", agent_name, **asked, page=page)
+        page, has_more = None, True
+        while has_more:
+            box = self._ledger.call("inbox", agent_name, **filters, page=page)
             found += [of_card(card, box["agent"]) for card in box["messages"] if card["state"] != "expired"]
-            page = box["next"]
-            if page is None:
-                return sorted(found, key=lambda message: (-message.priority.value, message.created_at))
+            page, has_more = box["next"], box["next"] is not None
+        return sorted(found, key=lambda message: (-message.priority.value, message.created_at))
 
     def read_message(self, message_id: str) -> Message | None:
-        """The message, marked as read if it was unread. None if there is no such message."""
-        letter = self._letter(message_id)
-        if letter is None:
-            return self._several(message_id)
-        return of_card(self._call("read", letter["recipient"], id=letter["id"]), letter["recipient"])
+        """The message; it counts as read from now on. None if there is no such message."""
+        delivery = self._delivery(message_id)
+        if delivery is None:
+            return self._as_sent(message_id)
+        recipient = delivery["recipient"]
+        return of_card(self._ledger.call("read", recipient, id=delivery["id"]), recipient)
 
     def get_thread(self, thread_id: str) -> list[Message]:
-        """A conversation in order of time: the message with that id and everything that belongs to it."""
-        found: list[Message] = []
-        after = None
-        while thread_id.isprintable():
-            page = self._call("export_mail", names.PERSON, thread=thread_id, after=after)
-            found += [of_card(letter, letter["recipient"]) for letter in page["letters"]]
-            after = page["after"]
-            if after is None:
-                break
-        if not found:
-            alone = self._letter(thread_id)
-            found = [of_card(alone, alone["recipient"])] if alone else []
-        return sorted(found, key=lambda message: message.created_at)
+        """The messages of a thread and the message with that id, oldest first."""
+        found: dict[str, Card] = {}
+        after, has_more = None, thread_id.isprintable()
+        while has_more:
+            page = self._deliveries(thread=thread_id, after=after)
+            found |= {each.get("copy", each["id"]): each for each in page["letters"]}
+            after, has_more = page["after"], page["after"] is not None
+        if thread_id not in found and (first := self._delivery(thread_id)):
+            found[thread_id] = first
+        messages = [of_card(each, each["recipient"]) for each in found.values()]
+        return sorted(messages, key=lambda message: message.created_at)
 
     def get_pending_count(self, agent_name: str) -> dict[str, int]:
-        """How much is unread, by priority and in total."""
-        counts = self._call("pending", agent_name)
-        return {name: counts[name] for name in ("urgent", "high", "normal", "low", "total")}
+        """The number of unread messages by priority, and `total`."""
+        if not _is_address(agent_name):
+            return dict.fromkeys(COUNTED, 0)
+        counts = self._ledger.call("pending", agent_name)
+        return {name: counts[name] for name in COUNTED}
 
-    # -- handling ----------------------------------------------------------------------------------------------
+    # -- marking -----------------------------------------------------------------------------------------------
 
     def mark_processing(self, message_id: str) -> Message | None:
-        """Someone works on it now. None if there is no such message; refused when it is over (completed, expired)."""
-        letter = self._one_of_several(message_id)
-        if letter is None:
+        """Record that its recipient works on it. None if there is no such message; refused if completed or expired."""
+        delivery = self._markable(message_id)
+        if delivery is None:
             return None
-        self._call("ack", letter["recipient"], ids=[letter["id"]], state="processing")
-        return self._stored(message_id)
+        self._ledger.call("ack", delivery["recipient"], ids=[delivery["id"]], state="processing")
+        return self._message(message_id)
 
     def mark_completed(self, message_id: str, archive: bool = True) -> Message | None:
-        """Done, and put away unless told otherwise. None if there is no such message."""
-        letter = self._one_of_several(message_id)
-        if letter is None:
+        """Complete it, and archive it unless `archive` is false. None if there is no such message."""
+        delivery = self._markable(message_id)
+        if delivery is None:
             return None
-        if letter["state"] != MessageStatus.ARCHIVED.value:
-            self._call("ack", letter["recipient"], ids=[letter["id"]], state="completed")
+        if delivery["state"] != MessageStatus.ARCHIVED.value:
+            self._ledger.call("ack", delivery["recipient"], ids=[delivery["id"]], state="completed")
             if archive:
-                self._call("archive", letter["recipient"], ids=[letter["id"]])
-        return self._stored(message_id)
+                self._ledger.call("archive", delivery["recipient"], ids=[delivery["id"]])
+        return self._message(message_id)
 
-    # -- what they share ---------------------------------------------------------------------------------------
+    # -- lookups -----------------------------------------------------------------------------------------------
 
-    def close(self) -> None:
-        """Let go of the store. Not part of seed 004, and not needed at the end of a program."""
-        if self._pid == os.getpid():
-            self._house.close()
+    def _send_as(self, sender: str, verb: str, **args: Any) -> Any:
+        _check_sender(sender)
+        return self._ledger.call(verb, sender, **args)
 
-    def _stored(self, id: str) -> Message:
-        """A message that is there, as it stands now."""
-        letter = self._letter(id)
-        found = of_card(letter, letter["recipient"]) if letter else self._several(id)
+    def _message(self, id: str, *, is_broadcast: bool = False) -> Message:
+        """A message that is known to exist, as it stands now."""
+        delivery = None if is_broadcast else self._delivery(id)
+        found = of_card(delivery, delivery["recipient"]) if delivery else self._as_sent(id)
         assert found is not None
         return found
 
-    def _letter(self, id: str) -> dict[str, Any] | None:
-        """The delivery of that id, with its recipient."""
-        if not id.isprintable():
-            return None
-        letters = self._call("export_mail", names.PERSON, id=id)["letters"]
-        return letters[0] if letters else None
+    def _delivery(self, id: str) -> Card | None:
+        """The one delivery that goes by this id, with its recipient."""
+        found = self._deliveries(id=id)["letters"] if id.isprintable() else []
+        return found[0] if found else None
 
-    def _several(self, id: str) -> Message | None:
-        """A message to several as its sender has it: the copies lie in the mailboxes, each with an id of its own."""
+    def _deliveries(self, **which: Any) -> dict[str, Any]:
+        """A page of deliveries: anyone's; inside an agent tree those that this agent sent or received."""
+        me = self._ledger.call("worker.self", None)["agent"]
+        return self._ledger.call("export_mail" if me == names.PERSON else "letters", None, **which)
+
+    def _as_sent(self, id: str) -> Message | None:
+        """A message to several recipients without the state that one of them has it in."""
         try:
-            card = self._call("read", names.PERSON, id=id, peek=True) if id.isprintable() else None
+            card = self._ledger.call("read", None, id=id, peek=True) if id.isprintable() else None
         except errors.UnknownName:
             return None
         of_copy = ("copy", "state", "read_at", "completed_at")
         return of_card({key: card[key] for key in card if key not in of_copy}, card["to"]) if card else None
 
-    def _one_of_several(self, id: str) -> dict[str, Any] | None:
-        letter = self._letter(id)
-        if letter is None and self._several(id) is not None:
+    def _markable(self, id: str) -> Card | None:
+        delivery = self._delivery(id)
+        if delivery is None and self._as_sent(id) is not None:
             raise errors.BadInput(
                 f"{id} went to several agents.", "Give the id that its copy has in check_mailbox(NAME).", code="COPIES"
             )
-        return letter
+        return delivery
 
-    def _call(self, verb: str, agent: str, **args: Any) -> Any:
+
+class _Ledger:
+    """The verbs on the store of a folder, or of this repository's team. A forked child gets a connection of its own."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._chosen = folder
+        self._lock = threading.RLock()
+        self._inherited: list[House] = []  # kept: closing a connection of the parent would break its locks
+        self._open()
+        self.folder = folder or self._house.places.home
+
+    def call(self, verb: str, agent: str | None, **args: Any) -> Any:
+        """`agent` None: as whoever this process proves to be, which is the user outside every agent tree."""
         with self._lock:
-            if self._pid != os.getpid():  # after a fork: the parent's connection must be neither used nor closed here
-                self._abandoned.append(self._house)
-                self._house, self._pid = self._open(), os.getpid()
-        return self._house.client.call(verb, args, self._house.caller(agent, open_addresses=True))
+            if self._pid != os.getpid():
+                self._inherited.append(self._house)
+                self._open()
+        caller = self._house.caller(agent, open_addresses=True, origin=self._origin)
+        return self._house.client.call(verb, args, caller)
 
-    def _open(self) -> House:
+    def close(self) -> None:
+        if self._pid == os.getpid():
+            self._house.close()
+
+    def _open(self) -> None:
         environ, team = dict(os.environ), None
-        if self._folder is not None:
-            trees.make_folder(self._folder, parents=True)
-            environ["ROOK_HOME"], team = os.path.join(self._folder, HOME), TEAM
-            environ.pop("ROOK_STORE", None)
-        house = open_house(cwd=os.getcwd(), environ=environ, team=team)
-        _ = house.client  # opened now, by one thread, and so that a place that can not be used is told at once
-        return house
+        if self._chosen is not None:
+            trees.make_folder(self._chosen, parents=True)
+            environ["ROOK_HOME"], team = os.path.join(self._chosen, HOME), TEAM
+            for elsewhere in ("ROOK_STORE", "ROOK_URL"):
+                environ.pop(elsewhere, None)
+        self._house = open_house(cwd=os.getcwd(), environ=environ, team=team)
+        _ = self._house.client  # connect now: a folder that can not be used is an error of this call
+        self._pid, self._origin = os.getpid(), _own_origin()
 
 
-def _envelope(
+def _own_origin() -> Origin:
+    me = os.getpid()
+    return lineage.origin(me, process.ancestors(me), itself=True)
+
+
+def _check_sender(name: str) -> None:
+    names.check_address(name)
+    if names.key(name) == names.PERSON:
+        raise errors.NotYours(
+            "A mailbox names any sender but `user`: nothing shows that it is you.",
+            "Send as yourself with `rook send`.", code="RESERVED_NAME",
+        )  # fmt: skip
+
+
+def _is_address(name: str) -> bool:
+    return all(map(_is_name, name.split("/", 1)))
+
+
+def _is_name(name: str) -> bool:
+    try:
+        return bool(names.check_name(name))
+    except errors.BadInput:
+        return False
+
+
+def _options(
     payload: dict[str, Any] | None = None,
     context: dict[str, Any] | None = None,
     reply_to: str | None = None,
@@ -276,27 +325,25 @@ def _envelope(
     expires_at: datetime | None = None,
     attachments: list[str] | None = None,
 ) -> dict[str, Any]:
-    """What `send` and `broadcast` have in common, as the verbs call it. A time that is over already is allowed here."""
+    """The options that `send` and `broadcast` share, as arguments of the verbs. `expires_at` may lie in the past."""
     return {
         "payload": payload or {}, "context": context or {}, "reply_to": reply_to or "", "thread": thread_id or "",
         "expires": milliseconds(expires_at) if expires_at else None, "attachments": attachments or [], "stale": True,
     }  # fmt: skip
 
 
-# -- the singleton and the short ways ----------------------------------------------------------------------------
+# -- one manager per process -------------------------------------------------------------------------------------
 
-_mailbox_manager: MailboxManager | None = None
-_singleton_lock = threading.Lock()
+_process_wide: list[MailboxManager] = []  # empty until first used
+_opening = threading.Lock()
 
 
 def get_mailbox_manager(mailboxes_dir: Path | None = None) -> MailboxManager:
-    """The one manager of this process; the folder counts on the first call."""
-    global _mailbox_manager
-    if _mailbox_manager is None:
-        with _singleton_lock:
-            if _mailbox_manager is None:
-                _mailbox_manager = MailboxManager(mailboxes_dir)
-    return _mailbox_manager
+    """The manager that this process shares. The first call opens it; a folder given later is ignored."""
+    with _opening:
+        if not _process_wide:
+            _process_wide.append(MailboxManager(mailboxes_dir))
+        return _process_wide[0]
 
 
 def send_message(
@@ -307,15 +354,13 @@ def send_message(
     priority: MessagePriority = MessagePriority.NORMAL,
     **kwargs: Any,
 ) -> Message:
-    """`MailboxManager.send`."""
-    return get_mailbox_manager().send(
-        from_agent=from_agent, to_agent=to_agent, subject=subject, body=body, priority=priority, **kwargs
-    )
+    """Send through the shared manager; further arguments are those of `MailboxManager.send`."""
+    return get_mailbox_manager().send(from_agent, to_agent, subject, body, priority=priority, **kwargs)
 
 
 def check_my_mailbox(agent_name: str, unread_only: bool = True) -> list[Message]:
-    """`MailboxManager.check_mailbox`."""
-    return get_mailbox_manager().check_mailbox(agent_name, unread_only=unread_only)
+    """Check a mailbox through the shared manager."""
+    return get_mailbox_manager().check_mailbox(agent_name, unread_only)
 
 
 def send_handoff(
@@ -330,22 +375,12 @@ def send_handoff(
     swarm_name: str | None = None,
     priority: MessagePriority = MessagePriority.NORMAL,
 ) -> Message:
-    """`MailboxManager.handoff`, the context written out."""
-    context = HandoffContext(
-        work_completed=work_completed,
-        current_state=current_state,
-        next_steps=next_steps,
-        files_modified=files_modified or [],
+    """Send a handoff through the shared manager, with the usual fields of its context as arguments."""
+    given = HandoffContext(
+        work_completed, files_modified or [], current_state=current_state, next_steps=next_steps,
         blockers=blockers or [],
-    )
-    return get_mailbox_manager().handoff(
-        from_agent=from_agent,
-        to_agent=to_agent,
-        subject=subject,
-        handoff_context=context,
-        priority=priority,
-        swarm_name=swarm_name,
-    )
+    )  # fmt: skip
+    return get_mailbox_manager().handoff(from_agent, to_agent, subject, given, priority, swarm_name)
 
 
 def broadcast_to_swarm(
@@ -355,7 +390,5 @@ def broadcast_to_swarm(
     body: str,
     priority: MessagePriority = MessagePriority.NORMAL,
 ) -> list[Message]:
-    """`MailboxManager.broadcast`."""
-    return get_mailbox_manager().broadcast(
-        from_agent=from_agent, swarm_name=swarm_name, subject=subject, body=body, priority=priority
-    )
+    """Broadcast through the shared manager."""
+    return get_mailbox_manager().broadcast(from_agent, swarm_name, subject, body, priority=priority)

@@ -124,7 +124,9 @@ def _shelved(shelf: trees.Entry) -> Iterator[tuple[str, str]]:
 
 def _read(path: str) -> Any:
     try:
-        return json.loads(files.read_limited(path, FILE_LIMIT).decode(), parse_constant=_refuse_constant)
+        found = json.loads(files.read_limited(path, FILE_LIMIT).decode(), parse_constant=_refuse_constant)
+        text.check_characters(json.dumps(found, ensure_ascii=False), "it")
+        return found
     except errors.TooLarge:
         raise errors.BadInput(f"It has more than {FILE_LIMIT:,} bytes.") from None
     except (ValueError, RecursionError) as error:  # JSONDecodeError and UnicodeDecodeError are ValueErrors

@@ -36,7 +36,7 @@ class MessageStatus(Enum):
 
 _MOMENTS = ("created_at", "expires_at", "read_at", "completed_at")
 _CHOICES = ("type", "priority", "status")
-_MARKS = {MessagePriority.HIGH: "[HIGH] ", MessagePriority.URGENT: "[URGENT] "}
+_MARKS = {MessagePriority.HIGH: "[HIGH]", MessagePriority.URGENT: "[URGENT]"}
 
 
 @dataclass
@@ -93,7 +93,8 @@ class Message:
 
     def to_markdown(self) -> str:
         """The message as an agent or a person reads it; nothing in it can steer a terminal."""
-        lines = [f"## {_MARKS.get(self.priority, '')}{self.subject}", "", *self._head(), "", "---", "", self.body]
+        title = " ".join(("##", _MARKS.get(self.priority, ""), self.subject)).strip()
+        lines = [title, "", *self._head(), "", "---", "", self.body]
         if self.context:
             lines += ["", "### Context", "", *_listed(self.context)]
         if self.attachments:

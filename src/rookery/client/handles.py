@@ -1,7 +1,8 @@
 """Handles for Python programs: a team, an agent in it, its messages and receipts. Written once above `call`."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
 from time import monotonic
 from typing import Any
 
@@ -42,6 +43,11 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Message:
+    """A message as it stood when it was read.
+
+    `agent`, the handle that read it, is no field: `asdict` leaves it out, a copy keeps it, and a pickle drops it.
+    """
+
     id: str
     sender: str
     to: str
@@ -62,17 +68,33 @@ class Message:
     payload: dict[str, Any] = field(default_factory=lambda: {})
     context: dict[str, Any] = field(default_factory=lambda: {})
     first_contact: dict[str, Any] | None = None
-    agent: "Agent | None" = field(default=None, repr=False, compare=False)
+
+    @property
+    def agent(self) -> "Agent | None":
+        return self.__dict__.get("_agent")
+
+    def _read_by(self, agent: "Agent | None") -> "Message":
+        object.__setattr__(self, "_agent", agent)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def __copy__(self) -> "Message":
+        return Message(**self.__getstate__())._read_by(self.agent)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Message":
+        return Message(**deepcopy(self.__getstate__(), memo))._read_by(self.agent)
 
     @classmethod
     def of(cls, card: dict[str, Any], agent: "Agent") -> "Message":
         same = ("id", "to", "type", "priority", "subject", "body", "thread", "created_at", "seq", "reply_to",
                 "expires_at", "asks", "group", "payload", "context")  # fmt: skip
         return cls(
-            sender=card["from"], state=card.get("state", ""), tags=tuple(card["tags"]), agent=agent,
+            sender=card["from"], state=card.get("state", ""), tags=tuple(card["tags"]),
             attachments=tuple(card["attachments"]), first_contact=card.get("first_contact"),
             **{key: card[key] for key in same},
-        )  # fmt: skip
+        )._read_by(agent)  # fmt: skip
 
     def read(self) -> "Message":
         return self._owner().read(self.id)
@@ -85,7 +107,7 @@ class Message:
 
     def _owner(self) -> "Agent":
         if self.agent is None:
-            raise ValueError("this message was not taken from an inbox")
+            raise ValueError("This message has no agent (it was unpickled or made by hand): call agent.ack(id).")
         return self.agent
 
 

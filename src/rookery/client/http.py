@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 from rookery.core import errors
-from rookery.core.caller import Caller
+from rookery.core.caller import UNPROVEN, Caller
 from rookery.service import verbs
 from rookery.wake.port import Listener
 
@@ -104,8 +104,8 @@ class Connection:
         refuse(status, kind, told)
 
     def close(self) -> None:
-        with self._mutex:
-            if os.getpid() == self._pid:
+        if os.getpid() == self._pid:  # in a forked child another thread may hold the mutex for ever
+            with self._mutex:
                 self._drop()
 
 
@@ -130,7 +130,7 @@ class HttpClient:
         """Checked here already, so that both ways refuse the same things in the same words."""
         entry = verbs.find(verb)
         verbs.check(entry.load(), args)
-        told = {name: value for name, value in caller._asdict().items() if name != "grant"}  # the token is the proof
+        told = {name: value for name, value in caller._asdict().items() if name not in UNPROVEN}  # the token proves
         headers = {"Content-Type": "application/json", "X-Rook-Caller": json.dumps(told)}
         return self._connection.ask(
             "POST", f"/v1/call/{quote(verb)}?teamId={quote(self.team)}", body=json.dumps(args).encode(),

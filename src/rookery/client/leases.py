@@ -200,7 +200,7 @@ class _Renewer:
             with self._changed:
                 used = set(self._leases.values())
             for another in self._clients.keys() - used:  # only this thread opens and closes them
-                self._clients.pop(another).close()
+                _carefully(self._clients.pop(another).close)
             with self._changed:
                 due = min((lease.due_at() for lease in self._leases), default=None)
                 wait = None if due is None else due - time.monotonic()
@@ -213,22 +213,33 @@ class _Renewer:
                 self._renew(lease, another)
 
     def _renew(self, lease: Kept, another: Another) -> None:
-        try:
-            if another not in self._clients:
-                self._clients[another] = another()
-            lease.renew_quietly(self._clients[another])
-        except errors.RookError:  # its store can not be opened just now
-            pass
+        _carefully(lambda: self._renew_once(lease, another))
         if lease.on_lost is not None and time.monotonic() >= lease.trusted_until:
             with suppress(errors.LeaseLost):
                 lease.check()  # the store did not answer until it was too late
         if lease.lost is not None:
             self.forget(lease)
             if lease.on_lost is not None:
-                lease.on_lost()
+                _carefully(lease.on_lost)
         elif lease.due_at() <= time.monotonic():  # not renewed: do not spin
             with self._changed:
                 self._changed.wait(min(1.0, lease.ttl_s / 6))
+
+    def _renew_once(self, lease: Kept, another: Another) -> None:
+        with suppress(errors.RookError):  # its store can not be opened just now
+            if another not in self._clients:
+                self._clients[another] = another()
+            lease.renew_quietly(self._clients[another])
+
+
+def _carefully(call: Callable[[], object]) -> None:
+    """What fails for one lease is reported as any error of a thread, and the others are renewed all the same."""
+    try:
+        call()
+    except Exception as error:
+        threading.excepthook(
+            threading.ExceptHookArgs((type(error), error, error.__traceback__, threading.current_thread()))
+        )
 
 
 _renewer = _Renewer()

@@ -5,7 +5,7 @@ from typing import Any
 
 from rookery.core import errors
 from rookery.core.caller import Caller
-from rookery.service.tx import World
+from rookery.service.world import ReadFirst, World
 from rookery.store.port import Store, Transaction
 from rookery.wake.port import Bell, Listener
 
@@ -21,22 +21,37 @@ class LocalClient:
 
     def call(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
         deed = Deed(verb, args, caller, self._world, self._read)
+        try:
+            return self._done(deed)
+        except errors.NotYours:
+            if deed.is_attempt:
+                self._try_write(deed.record_attempt)
+            raise
+
+    def _done(self, deed: Deed) -> Any:
         if deed.writes:
-            result = self._store.write(self.team, deed.work)
+            result = self._write(deed)
             deed.follow_up(ring(self._bell, self.team, deed.rings()))
         else:
             result = self._read(deed.work)
             deed.follow_up({})
         if deed.beat_is_due():
-            self._beat(deed)
+            self._try_write(deed.beat)
         return result
+
+    def _write(self, deed: Deed) -> Any:
+        while True:
+            try:
+                return self._store.write(self.team, deed.work)
+            except ReadFirst as wanted:
+                wanted.read()
 
     def _read(self, work: Callable[[Transaction], Any]) -> Any:
         return self._store.read(self.team, work)
 
-    def _beat(self, deed: Deed) -> None:
+    def _try_write(self, work: Callable[[Transaction], None]) -> None:
         try:
-            self._store.write(self.team, deed.beat)
+            self._store.write(self.team, work)
         except errors.Unreachable:
             return  # a full disk or a busy store keeps nobody from reading
 

@@ -21,7 +21,8 @@ from rookery.core import errors
 from rookery.core.caller import Caller, Grant
 from rookery.core.record import NamedTuple
 from rookery.service import tokens
-from rookery.service.tx import World
+from rookery.service.tx import Attempt, Tx
+from rookery.service.world import ReadFirst, World
 from rookery.store.port import Store, Transaction
 from rookery.wake.port import Bell, Listener
 
@@ -106,6 +107,7 @@ class Writer:
             results = self._store.write_batch([(job.team, job.work) for job in batch])
         except BaseException as error:  # nothing may end this thread: whoever waits is told, and it goes on
             results = [error] * len(batch)
+        batch, results = self._without_early(batch, results)
         self.commits += 1
         self.calls += len(batch)
         if any(job.deed and job.deed.follows_up for job in batch):  # an answer tells who heard the bell
@@ -113,6 +115,26 @@ class Writer:
         else:
             self._hand_over(batch, results)
             self._ring_all(batch, results)
+        for job in batch:
+            if job.deed and job.deed.is_attempt:
+                self._queue.put(_Job(job.team, job.deed.record_attempt, None, _always, _nobody))
+
+    def _without_early(self, batch: list[_Job], results: list[Any]) -> tuple[list[_Job], list[Any]]:
+        """A call that wants files read first wrote nothing: a thread of its own reads them and queues it again."""
+        answered: list[tuple[_Job, Any]] = []
+        for job, result in zip(batch, results, strict=True):
+            if isinstance(result, ReadFirst):
+                threading.Thread(target=self._read_first, args=(job, result), name="rookery-files", daemon=True).start()
+            else:
+                answered.append((job, result))
+        return [job for job, _ in answered], [result for _, result in answered]
+
+    def _read_first(self, job: _Job, wanted: ReadFirst) -> None:
+        try:
+            wanted.read()
+            self.put(job._replace(wanted=_always))  # it was asked before: a future tells only once that it runs
+        except Exception as error:  # whoever waits is told
+            self._hand_over([job], [error])
 
     def _hand_over(self, batch: list[_Job], answers: list[Any]) -> None:
         answered = list(zip(batch, answers, strict=True))
@@ -221,17 +243,37 @@ class QueuedClient:
 
     def look(self, team: str, deed: Deed) -> Any:
         """A read at once; raises `StoreBusy` with CUT_OFF when it took too long for that."""
-        result = self._stores.quick.read(team, deed.work)
+        result = self._looked(self._stores.quick, team, deed)
         self.quick_reads += 1
         self._after_read(team, deed)
         return result
+
+    def _looked(self, store: Store, team: str, deed: Deed) -> Any:
+        try:
+            return store.read(team, deed.work)
+        except errors.NotYours:
+            if deed.is_attempt:
+                self._note(team, deed.record_attempt)
+            raise
+
+    def note_attempt(self, team: str, verb: str, caller: Caller, attempt: Attempt) -> None:
+        """Record a call that was refused before it became one."""
+        from rookery.service import decide
+
+        world = self._world_of(team)
+        self._note(team, lambda db: decide.record_attempt(Tx(db, caller, world), attempt, verb))
+
+    def _note(self, team: str, work: Callable[[Transaction], None]) -> None:
+        """Write what nobody waits for."""
+        with suppress(errors.Unreachable):  # going down: it no longer matters
+            self.writer.put(_Job(team, work, None, _always, _nobody))
 
     def read_in_pool(self, team: str, deed: Deed) -> "Future[Any]":
         return self._pool.submit(self.read_here, team, deed)
 
     def read_here(self, team: str, deed: Deed) -> Any:
         """By the calling thread, which has the time, on a connection that it keeps."""
-        result = self._read(team, deed.work)
+        result = self._looked(self._own_store(), team, deed)
         self.slow_reads += 1
         self._after_read(team, deed)
         return result
@@ -245,8 +287,7 @@ class QueuedClient:
     def _after_read(self, team: str, deed: Deed) -> None:
         deed.follow_up({})
         if deed.beat_is_due():
-            with suppress(errors.Unreachable):  # going down: presence no longer matters
-                self.writer.put(_Job(team, deed.beat, None, _always, _nobody))
+            self._note(team, deed.beat)
 
     def close(self) -> None:
         self._pool.shutdown()

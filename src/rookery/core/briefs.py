@@ -283,6 +283,7 @@ def _reporting(kind: Kind) -> str:
     lines = [f"- `rook {word}`: {_MEANS[word]}" for word in _MEANS]
     gate = " `rook ask --plan` puts your plan forward." if kind.plan_gate and not kind.read_only else ""
     return (
-        "These are commands in your shell, and tools of the same names where you have Rookery's MCP server. `--help` "
-        f"after any of them tells its options.{gate} Saying it twice does no harm.\n\n" + "\n".join(lines)
+        "These are commands in your shell, and tools of the same names where you have Rookery's MCP server. Use the "
+        "tools if a sandbox keeps your shell from writing. `--help` after a command tells its options."
+        f"{gate} Saying it twice does no harm.\n\n" + "\n".join(lines)
     )

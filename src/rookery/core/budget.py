@@ -109,8 +109,7 @@ def refusal(act: Act, accounts: Sequence[Account], rules: Rules, leader: str) ->
 def _spent(account: Account, rules: Rules, leader: str) -> errors.BudgetSpent:
     return errors.BudgetSpent(
         f"{whose(account)} is spent: {told(account, rules)}.",
-        f"{who_raises(account, rules, leader)} Reporting still works: done, fail, progress, escalate, "
-        "answers to a person.",
+        f"{who_raises(account)} Reporting still works: done, fail, progress, escalate, answers to a person.",
         code="BUDGET_EXCEEDED",
         scope=account.kind,
         name=account.name,
@@ -140,13 +139,12 @@ def told(account: Account, rules: Rules) -> str:
     return f"{used:,} of {limit:,} tokens"
 
 
-def who_raises(account: Account, rules: Rules, leader: str) -> str:
-    """Who can raise a limit, and with which words. A team's is the person's: a crew does not vote its own pay."""
+def who_raises(account: Account) -> str:
+    """Who can raise a limit, and with which command: the user alone, so that no crew raises its own."""
     spent = account.limit.tokens is not None and account.used.tokens >= account.limit.tokens
     flag = "--max-tokens N" if spent or account.limit.cost is None else "--max-cost N"
     scope = "" if account.kind == "team" else f"--{account.kind} {account.name} "
-    person = "The person" if account.kind == "team" or not leader else f"{leader} (the leader) or the person"
-    return f"{person} can raise it: `rook budget set {scope}{flag}`."
+    return f"The user can raise it: `rook budget set {scope}{flag}`."
 
 
 def noted(before_told: Stage, before: Stage, after: Stage) -> tuple[Stage, Stage | None]:

@@ -324,6 +324,7 @@ class Size(NamedTuple):
     lines: int = 0
     deleted: int = 0
     steers: bool = False  # it changes what agents and builds are told to do
+    binary: int = 0  # files of which no lines are counted
 
 
 def steers(path: str) -> bool:
@@ -337,7 +338,7 @@ def risk_of(size: Size, checks: Sequence[Check], contested: int, outcome: str) -
     files, lines = size.files, size.lines
     if failed or contested or size.steers or files > MANY_FILES or lines > MANY_LINES:
         return Risk.HIGH
-    small = files <= FEW_FILES and lines <= FEW_LINES and not size.deleted
+    small = files <= FEW_FILES and lines <= FEW_LINES and not size.deleted and not size.binary
     if small and (not files or are_green(checks)):
         return Risk.LOW
     return Risk.MEDIUM if files or outcome == "completed" else Risk.LOW
@@ -363,6 +364,7 @@ class Seen(NamedTuple):
     checks: Sequence[Check]
     risk: Risk
     has_change: bool
+    binary: int = 0  # files of which no lines are counted: git, or an attribute of the repository, calls them binary
 
 
 def facts(seen: Seen) -> dict[str, Any]:
@@ -395,13 +397,20 @@ def fits(matches: Mapping[str, Any], seen: Seen) -> bool:
         return False
     if (paths := matches.get("paths")) and not _all_within(paths, seen):
         return False
-    if (most := matches.get("files")) is not None and seen.files > most:
-        return False
-    if (most := matches.get("lines")) is not None and seen.lines > most:
+    if not _is_within_size(matches, seen):
         return False
     if matches.get("checks") == GREEN and not are_green(seen.checks):
         return False
     return not (risk := matches.get("risk")) or seen.risk <= RISKS[risk]
+
+
+def _is_within_size(matches: Mapping[str, Any], seen: Seen) -> bool:
+    """How large a change with a binary file is, or with more files than are recorded, is not known."""
+    files, lines = (matches.get(name) for name in RULE_NUMBERS)
+    if files is None and lines is None:
+        return True
+    known = not seen.binary and seen.every_path
+    return known and (files is None or seen.files <= files) and (lines is None or seen.lines <= lines)
 
 
 def _all_within(written: Sequence[str], seen: Seen) -> bool:

@@ -28,7 +28,7 @@ TASKS_MORE = (
 # The guard besides `reserve` and `release`.
 GUARD_MORE = ("reserve.lapsed", "reserve.transfer", "slot.take", "slot.give", "slot.lapsed")
 # What was decided about the team, and what it may still use.
-TEAM = ("team.set", "budget.set", "budget.near", "budget.spent")
+TEAM = ("team.set", "budget.set", "budget.near", "budget.spent", "authority.refused", "config.set")
 # How sessions are, as whoever watches over them finds; `stuck` is one of the feed's own.
 SESSIONS = (
     "session.died", "session.terminal-gone", "session.stopped", "session.blocked", "session.stalled", "session.well",
@@ -57,9 +57,9 @@ LEDGER = (
     "rename", "status", "mail.handed", "mail.read", "mail.processing", "mail.completed", "mail.failed", "mail.archived",
     "mail.expired", "mail.rerouted", "mail.seen", "mail.announced", "mail.resent", "mail.dropped", "delivery.opened",
     "delivery.closed", "usage", "reserve.wait", "slot.wait", "slot.set", "task.note", "thread.new", "thread.link",
-    "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported", "token.new",
-    "token.revoked", "artifact", "evidence", "evidence.pin", "worker.starting", "worker.recorded", "worker.progress",
-    "worker.withdrew", "worker.nudged", "change",
+    "inbox.open", "escalation.open", "escalation.closed", "spawn.requested", "route.warned", "swept", "imported",
+    "token.new", "token.revoked", "artifact", "evidence", "evidence.pin", "worker.starting", "worker.recorded",
+    "worker.progress", "worker.withdrew", "worker.nudged", "change",
 )  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 healthy     nothing wants a look
 degraded    something wants a look; nothing is lost by waiting
-unhealthy   something is failing: the store, the disk, a daemon that does not answer, a log that is not written
+unhealthy   something is failing: the store, the disk, a daemon that does not answer or one of its services, a log that
+            is not written
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +17,19 @@ class Status(StrEnum):
     UNHEALTHY = "unhealthy"
 
 
+class ServiceState(StrEnum):
+    """Of a background service of a daemon."""
+
+    NOT_STARTED = "not started"
+    RUNNING = "running"
+    FAILING = "failing"  # its last look, that of one of its parts, or its last job failed; it goes on trying
+    ENDED = "ended"  # a bug: a service ends with its daemon
+
+
 WORST_LAST = tuple(Status)
 DISK_LOW, DISK_OUT = 1 << 30, 100 << 20  # bytes
+FAILING_TIMES = 3  # failures in a row, after which a service is unhealthy
+STALLED_S = 600  # a look that takes longer wants a look itself
 WAL_LARGE = 256 << 20  # a reader that never ends keeps it from shrinking (H40)
 
 Concern = dict[str, str]
@@ -60,6 +72,19 @@ def _of_daemon(daemon: Mapping[str, Any]) -> list[Concern]:
         return [concern(f"{who} is stopped, and hears nothing", f"kill -CONT {daemon['pid']}", Status.UNHEALTHY)]
     if daemon["state"] == "running" and daemon["answers"] is False:
         return [concern(f"{who} does not answer at {daemon['url'] or 'any address'}", "rook logs", Status.UNHEALTHY)]
+    return [found for service in daemon.get("services") or () for found in _of_service(service)]
+
+
+def _of_service(service: Mapping[str, Any]) -> list[Concern]:
+    """One failure passes by itself; one that repeats does not, and work waits for it meanwhile."""
+    if service["state"] == ServiceState.ENDED:
+        return [concern(f"the service {service['name']} has ended", "rook down; rook up", Status.UNHEALTHY)]
+    if service["state"] == ServiceState.FAILING:
+        times, which = service["failures_in_row"], ", ".join(service["failing"])
+        level = Status.UNHEALTHY if times >= FAILING_TIMES else Status.DEGRADED
+        return [concern(f"failed {times} times in a row: {which}: {service['last_error']}", "rook logs", level)]
+    if (service["looking_s"] or 0) > STALLED_S:
+        return [concern(f"the service {service['name']} has hung for {service['looking_s']:.0f} s", "rook logs")]
     return []
 
 

@@ -139,7 +139,7 @@ def ask(name: str) -> str:
 
 def lost(what: str) -> errors.LeaseLost:
     return errors.LeaseLost(
-        f"You no longer hold {what}.",
+        f"You no longer hold {text.one_line(what, 200)}.",
         "It ended, was released or was passed on: stop, and `rook reservations` shows who has what.",
         code="LEASE_EXPIRED",
     )

@@ -71,6 +71,8 @@ class Found(NamedTuple):
     where: str
     written: str = ""
     problem: str = ""
+    accepted: bool = True  # False: a repository's, and the user has not accepted exactly this text
+    digest: str = ""  # what an acceptance is bound to
 
 
 KEYS = tuple(field for field in Kind._fields if field != "body")
@@ -262,6 +264,61 @@ def from_data(data: Mapping[str, Any]) -> Kind:
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
+
+
+STRICTER: Mapping[str, Callable[[Any, Any], bool]] = {
+    # Is this at least as strict as what is below it?
+    "read_only": lambda value, below: value or not below,
+    "plan_gate": lambda value, below: value or not below,
+    "worktree": lambda value, below: value or not below,
+    "seed": lambda value, below: below or not value,
+    "can_spawn": lambda value, below: below or not value,
+    "on_mail": lambda value, below: below or not value,
+    "max_active": lambda value, below: _is_lower(value, below),
+    "max_artifacts": lambda value, below: _is_lower(value, below),
+    "max_duration_s": lambda value, below: _is_lower(value, below),
+    "permissions": lambda value, below: PERMISSIONS.index(value) <= PERMISSIONS.index(below),
+    "commands": lambda value, below: set(value) <= set(below),
+    "decision_rights": lambda value, below: set(value) <= set(below),
+    "respawn": lambda value, below: (
+        POLICIES.index(value.policy) <= POLICIES.index(below.policy)
+        and value.limit <= below.limit and value.backoff_s >= below.backoff_s
+    ),
+    "host": lambda value, below: value in ("", below),
+    "model": lambda value, below: value in ("", below),
+}  # fmt: skip
+TEXTS = ("description", "guardrails_append", "body")  # free under a name of its own; another's are not replaced
+
+
+def _is_lower(value: float, below: float) -> bool:
+    """0 is no limit."""
+    return value == below or (value != 0 and (below == 0 or value < below))
+
+
+def widened(kind: Kind, below: Kind) -> list[str]:
+    """The fields in which a repository's kind allows more than the one below it: the user's or ours of that name, else
+    the default kind. What a worker of another's kind is told is such a field as well."""
+    replaces = names.key(kind.name) == names.key(below.name)
+    found = [key for key, is_within in STRICTER.items() if not is_within(getattr(kind, key), getattr(below, key))]
+    if kind.read_only and "worktree" in found:
+        found.remove("worktree")  # it writes nowhere, so it needs no tree of its own
+    return found + [key for key in TEXTS if replaces and getattr(kind, key) != getattr(below, key)]
+
+
+def narrowed(kind: Kind, below: Kind) -> Kind:
+    """A repository's kind as far as it may go by itself."""
+    return kind._replace(**{key: _meet(key, kind, below) for key in widened(kind, below)})
+
+
+def _meet(key: str, kind: Kind, below: Kind) -> Any:
+    """The most that both allow."""
+    if key in _LISTS:
+        return tuple(each for each in getattr(kind, key) if each in getattr(below, key))
+    if key != "respawn":
+        return getattr(below, key)
+    policy = min(kind.respawn.policy, below.respawn.policy, key=POLICIES.index)
+    backoff_s = max(kind.respawn.backoff_s, below.respawn.backoff_s)
+    return Respawn(policy, min(kind.respawn.limit, below.respawn.limit), backoff_s)
 
 
 def loosens(kind: Kind, before: Kind) -> str:

@@ -59,10 +59,13 @@ def _part(name: str) -> str:
     return f"x-{name.encode().hex()}" if odd else name
 
 
+SLOT = "land:"  # what the names of these slots begin with: the user and the leader may stop a merge queue with them
+
+
 def slot_of(branch: str) -> str:
     """What is held while a check runs. Whoever takes it keeps the branch from moving by landings."""
     plain = "".join(each if each.isascii() and (each.isalnum() or each in "_./@-") else "_" for each in branch)
-    return f"land:{plain}"[:SLOT_LIMIT]
+    return f"{SLOT}{plain}"[:SLOT_LIMIT]
 
 
 # -- whose turn it is ------------------------------------------------------------------------------------------------
@@ -163,10 +166,48 @@ class Search(NamedTuple):
 # -- who may decide --------------------------------------------------------------------------------------------------
 
 
+class Basis(StrEnum):
+    """On what ground a change may land. There is no other way onto a branch."""
+
+    VERDICT = "verdict"  # the user said so: promote, land add, land retry
+    RULE = "rule"  # a rule that the user set matches
+    REVIEW = "review"  # a review was passed, and the user let passed work land
+    OPTION = "option"  # the user let work land that nobody has to review
+
+
+class Approval(NamedTuple):
+    """What is known about the approval of a change."""
+
+    basis: Basis
+    by_user: bool = False  # the user calls, and has proven it
+    has_rule: bool = False  # an active rule of the user's is named
+    is_wanted: bool = False  # an option that the user set lets finished work land
+    by_reviewer: bool = False  # the caller is the reviewer that the crew assigned to this task
+    is_own: bool = False  # the caller is the author, or belongs to it
+
+
+def is_approved(approval: Approval) -> bool:
+    """The one decision whether a change may land, whichever verb, option or interface asks."""
+    match approval.basis:
+        case Basis.VERDICT:
+            return approval.by_user
+        case Basis.RULE:
+            return approval.has_rule
+        case Basis.REVIEW:
+            return approval.is_wanted and not approval.is_own and (approval.by_user or approval.by_reviewer)
+        case Basis.OPTION:
+            return approval.is_wanted
+
+
 def is_wanted(terms: Mapping[str, Any], auto: bool) -> bool:
     """Does a finished change land by itself: by its crew's terms, else by the setting?"""
     said = terms.get("land")
     return said if isinstance(said, bool) else auto
+
+
+def option_of(terms: Mapping[str, Any], crew: str | None) -> str:
+    """The option that lets work land by itself, as the decision log names it."""
+    return f"option: landing of {crew}" if isinstance(terms.get("land"), bool) else "option: land.auto"
 
 
 class Judged(NamedTuple):

@@ -63,11 +63,19 @@ def check_address(text: str) -> str:
     return text
 
 
+_LOOKALIKES = str.maketrans({"0": "o", "1": "l", "i": "l", "5": "s"})
+
+
+def skeleton(name: str) -> str:
+    """The same for names that a reader takes for each other: `boss` and `B055`, `user` and `u5er`."""
+    return key(name).translate(_LOOKALIKES).replace("rn", "m").replace("vv", "w")
+
+
 def check_new_name(text: str) -> str:
     """An address that someone may join or be renamed to. `ops/user` would be taken for the person as well."""
     check_address(text)
     for segment in text.split("/"):
-        if key(segment) in RESERVED:
+        if skeleton(segment) in RESERVED:
             raise BadInput(
                 f"The name '{segment}' is reserved: '{PERSON}' is the person and '{SYSTEM}' is Rookery itself.",
                 "Choose another name, or join without one to be given one.",
@@ -90,6 +98,11 @@ def parse_target(text: str) -> Target:
 def key(name: str) -> str:
     """What must be unique: two spellings with the same key are the same agent."""
     return name.casefold()
+
+
+def member(group: str, name: str) -> str:
+    """What a member of a group is compared by: `ada` and `dev/ada` are the same name within the group dev."""
+    return key(name).removeprefix(f"{key(group)}/")
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:

@@ -110,7 +110,16 @@ class Touched(NamedTuple):
 
 
 class Workspaces(Protocol):
-    """Working copies of a version control system. Never used inside a transaction."""
+    """Working copies of a version control system. Only `own` and `top` are used inside a transaction."""
+
+    @property
+    def own(self) -> str:
+        """The working copy that this process was opened in for its team; "" for other teams and outside of one."""
+        ...
+
+    def top(self, folder: str) -> str:
+        """The top of the working copy that a folder belongs to; "" if there is none. Reads a few small files."""
+        ...
 
     def capture(
         self,
@@ -151,11 +160,31 @@ class Workspaces(Protocol):
 
 
 class Machine(Protocol):
-    """What surrounds the ledger. Never looked at inside a transaction."""
+    """What surrounds the ledger. Only `own_record` is used inside a transaction."""
+
+    def mark_program(self, program: tuple[int, str]) -> None:
+        """Mark the process of an agent program, so that what it starts is known wherever it ends up."""
+        ...
+
+    def own_record(self, host: str, session: str, path: str, program: tuple[int, str]) -> str:
+        """The canonical path of the record that an agent program keeps of this session; "" if the path names any
+        other file. The environment of `program`, a process, says where its records are."""
+        ...
 
     def look(self) -> dict[str, Any]:
         """`store`, `daemons`, `logs` and `disk`, as `core.health` reads them; in a bounded time."""
         ...
+
+
+class Acceptances(Protocol):
+    """What the user accepted of one repository. Changed after a commit, never inside a transaction."""
+
+    @property
+    def path(self) -> str: ...
+    def accepts(self, digest: str) -> bool: ...
+    def count(self) -> int: ...
+    def accept(self, accepted: Mapping[str, str]) -> None: ...
+    def revoke(self) -> None: ...
 
 
 class Screen(NamedTuple):

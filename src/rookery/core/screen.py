@@ -263,6 +263,11 @@ def is_ours(patterns: Patterns, typed: str, text: str) -> bool:
     return bool(typed.strip()) and there in _letters(text)
 
 
+def holds_more(typed: str, line: str) -> bool:
+    """Does the input line hold what it showed before, with something else before or behind it?"""
+    return bool(_letters(line)) and _letters(line) in _letters(typed)
+
+
 def is_left(patterns: Patterns, typed: str, text: str) -> bool:
     """Is what stands in the input line all of this text and nothing else? Of a folded one its size has to agree."""
     import re

@@ -42,7 +42,8 @@ _FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("npm_",), r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{30,}+"),
     (("pypi-",), r"(?<![A-Za-z0-9_-])pypi-[A-Za-z0-9_-]{50,}+"),
     (("hf_",), r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}+"),
-    (("rookagent_", "rookread_"), r"(?<![A-Za-z0-9])(?P<keep>rook(?:agent|read)_)[A-Za-z0-9]{20,}+"),
+    (("rookagent_", "rookoper_", "rookview_", "rookread_"),
+     r"(?<![A-Za-z0-9])(?P<keep>rook(?:agent|oper|view|read)_)[A-Za-z0-9]{20,}+"),
     (("eyJ",), r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?+"),
 )  # fmt: skip
 

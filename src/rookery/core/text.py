@@ -84,6 +84,11 @@ def check_text(text: str, what: str) -> str:
             "Remove it; send binary data as an attachment.",
             code="BAD_TEXT",
         )
+    return check_characters(text, what)
+
+
+def check_characters(text: str, what: str) -> str:
+    """Text without half a surrogate pair, which no encoding can carry."""
     if text.isascii():  # known without looking; the usual case
         return text
     try:
@@ -96,6 +101,13 @@ def check_text(text: str, what: str) -> str:
             code="BAD_TEXT",
         ) from None
     return text
+
+
+def well_formed(text: str) -> str:
+    """With U+FFFD for every half of a surrogate pair: what a program makes of it that has to encode it."""
+    if text.isascii():
+        return text
+    return "".join(_REPLACEMENT if "\ud800" <= char <= "\udfff" else char for char in text)
 
 
 def composed(text: str) -> str:

@@ -21,6 +21,8 @@ KEEPER = "*workers"  # whom the bell rings when there is something to start, sto
 BACKENDS = ("tmux", "pty", "headless")
 HOSTS = ("claude", "codex", "gemini", "opencode", "copilot", "pi", "script")  # programs that workers are made of
 ROLES = ("", "work", "review", "plan", "lobby")
+REVISION_LIMIT = 200  # characters
+_IN_REVISIONS = str.maketrans(dict.fromkeys("._/-~^@{}", "x"))  # besides letters and digits
 
 
 class State(StrEnum):
@@ -191,6 +193,17 @@ def check_host(host: str) -> str:
         hint = names.did_you_mean(host, HOSTS) or f"One of: {', '.join(HOSTS)}."
         raise UnknownName(f"No worker can be started with {text.quoted(host)}.", hint, code="UNKNOWN_HOST")
     return host
+
+
+def check_revision(name: str) -> str:
+    """The name of a commit, as git could read it and never as an option; "" stands for none."""
+    plain = name.translate(_IN_REVISIONS)
+    if name and (len(name) > REVISION_LIMIT or not name[0].isalnum() or not (plain.isascii() and plain.isalnum())):
+        raise BadInput(
+            f"{text.quoted(name)} is not the name of a commit.", "Give a commit id: `git rev-parse HEAD`.",
+            code="BAD_REVISION",
+        )  # fmt: skip
+    return name
 
 
 def not_live(id: str, state: str) -> Refused:

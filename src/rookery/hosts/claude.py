@@ -26,6 +26,9 @@ TOOLS = {
     "NotebookRead": Tool(Deed.READ, ("notebook_path",)),
     "Grep": Tool(Deed.READ, ("path",)),
     "Glob": Tool(Deed.READ, ("path",)),
+    "LS": Tool(Deed.READ, ("path",)),
+    "SlashCommand": Tool(Deed.READ),  # its command is no shell's
+    "Skill": Tool(Deed.READ),
 }
 DECISION = {"hookEventName": EVENT, "permissionDecisionReason": TEXT}
 FORMS = Forms(

@@ -1,6 +1,6 @@
 """Codex. Hooks in .codex/hooks.json, shaped as Claude Code's; passed over in silence until the user trusts them.
 
-Only a refusal can be said before a tool: to let it run, nothing is printed. Edits arrive as a patch.
+Before a tool only a refusal or context can be said: to let it run, no decision is printed. Edits arrive as a patch.
 """
 
 from rookery.core.hooks import Deed

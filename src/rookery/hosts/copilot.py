@@ -34,4 +34,6 @@ FORMS = Forms(
 )
 HOME = ("COPILOT_HOME", ".copilot")
 RECORD = f"session-state/{SESSION}/events.jsonl"  # told only when a turn ends
-PROFILE = Profile("copilot", "Copilot CLI", EVENTS, TOOLS, FORMS, FIELDS, home=HOME, record=RECORD)
+PROFILE = Profile(
+    "copilot", "Copilot CLI", EVENTS, TOOLS, FORMS, FIELDS, home=HOME, record=RECORD, reads_complaints=False
+)

@@ -23,5 +23,6 @@ FORMS = Forms(
     deny={"decision": "deny", "reason": TEXT},
     hold={"decision": "deny", "reason": TEXT},
     context={"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": TEXT}},
+    warn={"systemMessage": TEXT},  # its model hears nothing before a tool; its user reads this
 )
 PROFILE = Profile("gemini", "Gemini CLI", EVENTS, TOOLS, FORMS)

@@ -51,7 +51,7 @@ class Order(NamedTuple):
     guardrails: str = ""  # what binds it besides its task
     permissions: str = EDIT
     commands: tuple[str, ...] = ()  # the beginnings of more commands that it may run
-    folders: tuple[str, ...] = ()  # besides its own, those that it may write: the ledger's home
+    folders: tuple[str, ...] = ()  # besides its tree, those that it may read and write: its own worker folder
     server: tuple[str, ...] = ()  # the words that start Rookery's MCP server, for programs that take one
     hooks: str = ""  # how hooks call `rook`, for programs that are given theirs when they start; empty: it has them
     closed: bool = False  # a tool whose hook does not answer is refused

@@ -120,6 +120,16 @@ class Hooks(NamedTuple):
         ours = {event: [node for node in nodes if self._is_ours(node)] for event, nodes in seen.items()}
         return {event: jsontext.plain(nodes[0]) for event, nodes in ours.items() if nodes}
 
+    def has_all(self, text: str) -> bool:
+        """Is every entry there exactly as we write it, for every tool?"""
+        hooks = jsontext.member(jsontext.parse(text, self.path, comments=self.comments), "hooks")
+        for event, entry in self.entries.items():
+            groups = jsontext.member(hooks, event) if hooks is not None and hooks.kind == "object" else None
+            wanted: Any = {"hooks": [dict(entry)]} if self.grouped else dict(entry)
+            if groups is None or groups.kind != "array" or wanted not in map(jsontext.plain, groups.items):
+                return False
+        return True
+
     def taken_out(self, text: str) -> str | None:
         left: str | None = text
         while left is not None and (place := self._place(left)) is not None:

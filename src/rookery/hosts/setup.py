@@ -83,6 +83,17 @@ def is_hooked(host: str, files: Mapping[str, str]) -> bool:
     return False
 
 
+def has_our_hooks(host: str, files: Mapping[str, str], rook: str, *, closed: bool = False) -> bool:
+    """The same for the files of a repository, which anyone may have written: all of our hooks, exactly as this `rook`
+    writes them. What only looks like them would leave a worker without a guard."""
+    for as_closed in {closed, True}:
+        piece = _hooks(host, rook, closed=as_closed)[0]
+        with suppress(BadInput):
+            if piece.has_all(files.get(piece.path) or "{}"):
+                return True
+    return False
+
+
 def hook_files(host: str) -> list[str]:
     """Where a program's hooks may stand, from a repository's folder on."""
     return list(dict.fromkeys(piece.path for piece in _hooks(host, "rook")))
@@ -109,7 +120,7 @@ def is_hook(host: str, *, waits: bool = False) -> Callable[[Mapping[str, Any]], 
             said = entry.get(key)
             if isinstance(said, str) and (words := spoken(said, host)):
                 return (words[3:4] == [Moment.IDLE.value]) is waits
-        return not waits and str(entry.get("url", "")).endswith(f"{HOOK_PATH}{host}")
+        return not waits and str(entry.get("url", "")).partition("?")[0].endswith(f"{HOOK_PATH}{host}")
 
     return ours
 
@@ -152,7 +163,7 @@ def _claude(wanted: Wanted) -> list[Piece]:
         block = {"onFailure": "block"} if wanted.closed and moment is Moment.BEFORE else {}
         # The first one binds the program's process, which only a process below it can; the others know the session.
         by_http = bool(wanted.url) and moment is not Moment.START
-        how = _by_http(wanted, "claude") if by_http else {"type": "command", "command": line}
+        how = _by_http(wanted, "claude", moment) if by_http else {"type": "command", "command": line}
         entries[event] = {**how, "timeout": TIMEOUT_S, **block}
     path = ".claude/settings.json"
     waiters = Hooks(path, _waiters(wanted), is_hook("claude", waits=True))
@@ -170,9 +181,10 @@ def _waiters(wanted: Wanted) -> dict[str, Mapping[str, Any]]:
     return dict.fromkeys(claude.WAITS, entry)
 
 
-def _by_http(wanted: Wanted, host: str) -> dict[str, Any]:
+def _by_http(wanted: Wanted, host: str, moment: Moment) -> dict[str, Any]:
     """The token is in the program's environment, and never in the file."""
-    return {"type": "http", "url": f"{wanted.url}{HOOK_PATH}{host}",
+    closed = "?closed=1" if wanted.closed and moment is Moment.BEFORE else ""
+    return {"type": "http", "url": f"{wanted.url}{HOOK_PATH}{host}{closed}",
             "headers": {"Authorization": "Bearer $ROOK_TOKEN"}, "allowedEnvVars": ["ROOK_TOKEN"]}  # fmt: skip
 
 

@@ -11,4 +11,4 @@ FIELDS = Fields(
     event="event", session="session", cwd="cwd", transcript="transcript", model="model", tool="tool", input="input",
     call="call", again="again", notice="notice", inner="inner", source="source",
 )  # fmt: skip
-FORMS = Forms(**{word: {word: TEXT} for word in Forms._fields})
+FORMS = Forms(**{word: {word: TEXT} for word in Forms._fields if word != "warn"})

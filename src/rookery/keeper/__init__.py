@@ -18,5 +18,6 @@ what happened, afterwards. Nothing depends on it: whoever asks for mail gets it 
     calling     commands, webhooks and notifications that the user set up
     programs    a program that mail is handed to, run to its end
     letters     long messages as files                 proof   what shows that mail was seen
+    services    the loop that every service runs in, and the registry of them; `blocking` threads for work that blocks
     bells       the bell in an event loop
 """

@@ -4,7 +4,6 @@ A command gets JSON on standard input, a webhook the same as its body, signed: n
 of a command line but the words of a notification, which are one argument.
 """
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from rookery.core.text import one_line
 from rookery.runtime import posting
 
 from . import programs
+from .blocking import BlockingPool
 from .courier import Job
 
 SCHEMA = 1
@@ -29,11 +29,15 @@ def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
 class Caller:
     """The three hands, for one resident process."""
 
-    def __init__(self, *, environ: Mapping[str, str], cwd: str, secret: Callable[[], bytes], limit_s: float) -> None:
+    def __init__(
+        self, *, environ: Mapping[str, str], cwd: str, secret: Callable[[], bytes], limit_s: float,
+        pool: BlockingPool | None = None,
+    ) -> None:  # fmt: skip
         self._environ = surroundings(environ)
         self._cwd = cwd
         self._secret = secret
         self._limit_s = limit_s
+        self._pool = pool or BlockingPool("programs", 1)
 
     async def command(self, job: Job) -> Outcome:
         text = await job.compose()
@@ -50,14 +54,16 @@ class Caller:
         return await self._handed([*job.address["argv"], words], "", self._environ)
 
     async def _handed(self, argv: Sequence[str], given: str, environ: Mapping[str, str]) -> Outcome:
-        return await programs.handed(argv, given, environ=environ, cwd=self._cwd, limit_s=self._limit_s)
+        return await programs.handed(
+            argv, given, environ=environ, cwd=self._cwd, limit_s=self._limit_s, pool=self._pool
+        )
 
     async def webhook(self, job: Job) -> Outcome:
         text = await job.compose()
         if not text:
             return Outcome(False, nothing=True)
         body = _document(job, text).encode()
-        told = await asyncio.to_thread(posting.post, job.address["url"], body, self._secret(), self._limit_s)
+        told = await self._pool.run(posting.post, job.address["url"], body, self._secret(), self._limit_s)
         return Outcome(True) if not told else Outcome(False, Reason.INJECTION_FAILED, told)
 
 

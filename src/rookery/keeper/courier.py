@@ -1,8 +1,8 @@
 """The courier: mail that waits, taken to whoever it is for.
 
-One task per team in which anyone can be reached; it sleeps until the bell rings or something is due. One task per agent
-while there is something to hand over to it, so that a slow one keeps nobody waiting. The text is made at the last
-moment: whatever came while the agent was busy is in it, and a burst is one wake.
+A background service with a part per team in which anyone can be reached, which waits until the bell rings or something
+is due, and a job per agent while there is something to hand over to it, so that a slow one keeps nobody waiting. The
+text is made at the last moment: whatever came while the agent was busy is in it, and a burst is one wake.
 
     due ──> own ──> the hand waits for its moment ──> offer ──> put ──> done
                                   │                              │
@@ -12,6 +12,7 @@ moment: whatever came while the agent was busy is in it, and a burst is one wake
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from rookery.core import delivery, errors
@@ -20,7 +21,9 @@ from rookery.core.record import NamedTuple
 from rookery.wake.port import Bell
 
 from . import bells
+from .services import BackgroundService
 
+SERVICE = "dispatcher"
 TEAMS_EVERY_S = 2.0  # how soon a team in which someone can now be reached is found
 log = logging.getLogger("rookery.courier")
 
@@ -82,61 +85,38 @@ class Courier:
         self._poll_s = poll_s
         self._files = files
         self._proof = proof
-        self._proofs: set[asyncio.Task[None]] = set()
         self._reached = reached
-        self._teams: dict[str, asyncio.Task[None]] = {}
-        self._jobs: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._jobs: set[tuple[str, str]] = set()  # (team, agent)
+        self.service = BackgroundService(SERVICE, self._find_teams, every_s=TEAMS_EVERY_S)
         self.handed = 0
         self.failed = 0
 
     async def run(self) -> None:
         """Until it is cancelled. What is under way then is left as it is: pending, or about to be written down."""
-        try:
-            while True:
-                try:
-                    await self._find_teams()
-                except errors.RookError as error:
-                    log.warning("courier: %s %s", error.message, error.hint)
-                await asyncio.sleep(TEAMS_EVERY_S)
-        finally:
-            await self._stop()
-
-    async def _stop(self) -> None:
-        tasks = [*self._teams.values(), *self._jobs.values(), *self._proofs]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.service.run()
 
     async def _find_teams(self) -> None:
         for team in await self._verbs.teams():
-            if team not in self._teams or self._teams[team].done():
-                self._teams[team] = asyncio.create_task(self._keep(team))
+            self.service.part(
+                team, partial(self._look, team), every_s=self._poll_s,
+                listening=partial(bells.listening, self._bell, team, delivery.KEEPER),
+            )  # fmt: skip
 
-    async def _keep(self, team: str) -> None:
-        with bells.listening(self._bell, team, delivery.KEEPER) as ears:
-            while True:
-                wait_s = self._poll_s
-                try:
-                    wait_s = await self._look(team, ears)
-                except errors.RookError as error:
-                    log.warning("courier of %s: %s", team, error.message)
-                await ears.wait(wait_s)
-
-    async def _look(self, team: str, ears: bells.Ears) -> float:
+    async def _look(self, team: str) -> float:
         found = await self._verbs.call(team, "delivery.due", {"owner": self._owner})
         for each in found["due"]:
             key = (team, each["agent"])
             if key not in self._jobs:
-                task = self._jobs[key] = asyncio.create_task(self._deliver(team, each))
-                task.add_done_callback(lambda _task, key=key: self._finished(key, ears))
+                self._jobs.add(key)
+                task = self.service.job(" ".join(key), self._deliver(team, each))
+                task.add_done_callback(lambda task, key=key: self._finished(key, task))
         next_ms: int | None = found["next_ms"]
         return self._poll_s if next_ms is None else min(self._poll_s, max(next_ms, 10) / 1000)
 
-    def _finished(self, key: tuple[str, str], ears: bells.Ears) -> None:
-        task = self._jobs.pop(key)
-        if not task.cancelled() and (error := task.exception()):
-            log.error("delivery to %s of %s: %r", key[1], key[0], error)
-        ears.rang()  # more may have come, or another way is next
+    def _finished(self, key: tuple[str, str], task: "asyncio.Task[None]") -> None:
+        self._jobs.discard(key)
+        if not task.cancelled() and task.exception() is None:  # after an error the slow poll looks again: not at once
+            self.service.notify_part(key[0])  # more may have come, or another way is next
 
     # -- one delivery ----------------------------------------------------------------------------------------------
 
@@ -145,19 +125,19 @@ class Courier:
         owned = await self._verbs.call(team, "delivery.own", where)
         if not owned["owned"]:
             return
-        renewing = asyncio.create_task(self._renew(team, where, owned["lease_ms"] / 3000))
+        lease = f"lease {team} {due['agent']}"
+        every_s = owned["lease_ms"] / 3000
+        self.service.part(lease, lambda: self._renew(team, where), every_s=every_s, waits_first=True, longest_s=every_s)
         offered: dict[str, Any] = {}
         try:
             outcome = await self._handed(team, due, offered)
             if outcome.done:
                 self._reached("handed_over")
         finally:
-            renewing.cancel()
+            self.service.end_part(lease)
         await self._written_down(team, where, outcome, offered)
         if outcome.done and self._proof and offered.get("shown"):
-            task = asyncio.create_task(self._proved(team, due, offered))
-            self._proofs.add(task)
-            task.add_done_callback(self._proofs.discard)
+            self.service.job(f"proof {team} {due['agent']}", self._proved(team, due, offered))
 
     async def _proved(self, team: str, due: Mapping[str, Any], offered: Mapping[str, Any]) -> None:
         assert self._proof is not None
@@ -166,10 +146,8 @@ class Courier:
         except (errors.RookError, OSError) as error:
             log.info("no proof that %s of %s has its mail: %s", due["agent"], team, error)
 
-    async def _renew(self, team: str, where: Mapping[str, Any], every_s: float) -> None:
-        while True:
-            await asyncio.sleep(every_s)
-            await self._verbs.call(team, "delivery.own", where)
+    async def _renew(self, team: str, where: Mapping[str, Any]) -> None:
+        await self._verbs.call(team, "delivery.own", where)
 
     async def _handed(self, team: str, due: Mapping[str, Any], offered: dict[str, Any]) -> Outcome:
         async def compose() -> str:

@@ -6,7 +6,7 @@ A worktree that waited in the lobby is brought to where its next task begins, be
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from rookery.core import errors, names
@@ -15,7 +15,9 @@ from rookery.wake.port import Bell
 
 from . import bells
 from .courier import Verbs
+from .services import BackgroundService
 
+SERVICE = "crews"
 TEAMS_EVERY_S = 1.0  # how soon a crew in a team that had none is found
 STEPS = 50  # in a row: a step that leads to the next
 log = logging.getLogger("rookery.crews")
@@ -26,34 +28,17 @@ class Crews:
         self._verbs = verbs
         self._bell = bell
         self._poll_s = poll_s
-        self._running: dict[str, asyncio.Task[None]] = {}
-
-    async def run(self) -> None:
-        try:
-            while True:
-                with suppress(errors.Unreachable):
-                    await self._look()
-                await asyncio.sleep(TEAMS_EVERY_S)
-        finally:
-            for task in self._running.values():
-                task.cancel()
-            await asyncio.gather(*self._running.values(), return_exceptions=True)
+        self.service = BackgroundService(SERVICE, self._look, every_s=TEAMS_EVERY_S)
 
     async def _look(self) -> None:
         wanted = set(await self._verbs.teams())
-        for team in wanted - self._running.keys():
-            self._running[team] = asyncio.create_task(self._follow(team))
-        for team in self._running.keys() - wanted:
-            self._running.pop(team).cancel()
-
-    async def _follow(self, team: str) -> None:
-        with bells.listening(self._bell, team, names.CREWS) as ears:
-            while True:
-                try:
-                    await self.steps(team)
-                except errors.RookError as error:
-                    log.warning("crews of %s: %s", team, error.message)
-                await ears.wait(self._poll_s)
+        for team in wanted:
+            self.service.part(
+                team, partial(self.steps, team), every_s=self._poll_s,
+                listening=partial(bells.listening, self._bell, team, names.CREWS),
+            )  # fmt: skip
+        for team in self.service.parts - wanted:
+            self.service.end_part(team)
 
     async def steps(self, team: str) -> None:
         for _ in range(STEPS):
@@ -83,6 +68,6 @@ class Crews:
 def _refreshed(root: str, tree: str, start: str = "") -> str:
     """Where its work begins: at the tip of the branch that it will land on, or where it left off before. Nothing there
     is lost: a worker that waits has none."""
-    tip = start or repository.commit_of(root, repository.branch_of(root) or "HEAD")
-    repository.told(tree, "checkout", "--quiet", "--detach", tip)
+    tip = repository.commit_of(root, start or repository.branch_of(root) or "HEAD")
+    repository.told(tree, "checkout", "--quiet", "--detach", tip, "--")
     return tip

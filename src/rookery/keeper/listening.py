@@ -9,7 +9,8 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
@@ -19,93 +20,99 @@ from rookery.wake.port import EVERYONE, Bell
 
 from . import bells
 from .courier import Verbs
+from .services import BackgroundService, Finished
 
+SERVICE = "listeners"
 PAGE = 100
 TEAMS_EVERY_S = 1.0
 Listener = Callable[[dict[str, Any]], Any]
+Changes = Callable[[Callable[[], None]], AbstractContextManager[Any]]  # calls back when listeners come or go
 log = logging.getLogger("rookery.listeners")
 
 
 class Listening:
-    """All listeners in all teams. `listeners` says which there are now; `changed` calls back when that changes."""
+    """All listeners in all teams. `listeners` says which there are now; `changes` calls back when that changes."""
 
     def __init__(
         self, verbs: Verbs, bell: Bell, listeners: Callable[[], Mapping[str, Listener]], *, poll_s: float,
-        limit_s: float,
+        limit_s: float, changes: Changes = lambda notify: nullcontext(),
     ) -> None:  # fmt: skip
         self._verbs = verbs
         self._bell = bell
         self._listeners = listeners
         self._poll_s = poll_s
-        self._limit_s = limit_s
-        self._running: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self.limit_s = limit_s
         self._begun: set[str] = set()
         self.dropped: set[str] = set()
-        self.changed = asyncio.Event()
-
-    async def run(self) -> None:
-        try:
-            while True:
-                with suppress(errors.Unreachable):
-                    await self.look()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(TEAMS_EVERY_S):
-                        await self.changed.wait()
-                self.changed.clear()
-        finally:
-            for task in self._running.values():
-                task.cancel()
-            await asyncio.gather(*self._running.values(), return_exceptions=True)
+        self.service = BackgroundService(SERVICE, self.look, every_s=TEAMS_EVERY_S, listening=changes)
 
     @property
     def count(self) -> int:
         """Listeners that are called now, in each team."""
-        return len(self._running)
+        return len(self.service.parts)
 
     async def look(self) -> None:
-        """A task for each listener in each team; those that are gone or were dropped end."""
+        """A part for each listener in each team; those that are gone or were dropped end."""
         listeners = {name: each for name, each in self._listeners().items() if name not in self.dropped}
         teams = await self._verbs.teams() if listeners else []
-        wanted = {(name, team) for name in listeners for team in teams}
-        for key in self._running.keys() - wanted:
-            self._running.pop(key).cancel()
-        for name, team in wanted - self._running.keys():
+        wanted = {f"{name} {team}": (name, team) for name in listeners for team in teams}
+        for key in self.service.parts - wanted.keys():
+            self.service.end_part(key)
+        for key in wanted.keys() - self.service.parts:
+            name, team = wanted[key]
             cursor = 0 if name in self._begun else await self._newest(team)  # a team that came later is told whole
-            self._running[name, team] = asyncio.create_task(self._follow(name, listeners[name], team, cursor))
+            followed = Followed(self, Called(name, listeners[name]), team, cursor)
+            self.service.part(
+                key, followed.look, every_s=self._poll_s, close=followed.close,
+                listening=partial(bells.listening, self._bell, team, EVERYONE),
+            )  # fmt: skip
         self._begun |= set(listeners)
 
     async def _newest(self, team: str) -> int:
         return (await self._verbs.call(team, "events", {"after": 0, "limit": 1}))["newest"]
 
-    async def _follow(self, name: str, listener: Listener, team: str, cursor: int) -> None:
-        called = Called(name, listener)
-        try:
-            with bells.listening(self._bell, team, EVERYONE) as ears:
-                while True:
-                    cursor = await self._caught_up(called, team, cursor)
-                    await ears.wait(self._poll_s)
-        except Failed as error:
-            self.dropped.add(name)
-            log.warning("%s was dropped: %s", name, error)
-            self.changed.set()
-        finally:
-            called.close()
+    def drop(self, name: str, error: "Failed") -> None:
+        """A listener that failed is not called again by this process."""
+        self.dropped.add(name)
+        log.warning("%s was dropped: %s", name, error)
+        self.service.note_failure(error)
+        self.service.notify()
 
-    async def _caught_up(self, called: "Called", team: str, cursor: int) -> int:
-        while True:
-            try:
-                page = await self._verbs.call(team, "events", {"after": cursor, "limit": PAGE})
-            except errors.CursorTooOld as error:
-                cursor = int(error.facts["horizon"])
-                continue
-            except errors.RookError as error:
-                log.warning("%s in %s: %s", called.name, team, error.message)
-                return cursor
-            if not page["events"]:
-                return cursor
-            for event in page["events"]:
-                await called.tell({"team": team, **event}, self._limit_s)
-                cursor = event["seq"]
+    async def page(self, team: str, cursor: int) -> Any:
+        return await self._verbs.call(team, "events", {"after": cursor, "limit": PAGE})
+
+
+class Followed:
+    """One listener in one team, and the last event that it was called with."""
+
+    def __init__(self, listening: Listening, called: "Called", team: str, cursor: int) -> None:
+        self._listening = listening
+        self._called = called
+        self._team = team
+        self._cursor = cursor
+
+    async def look(self) -> None:
+        try:
+            while await self._tell_page():
+                pass
+        except Failed as error:
+            self._listening.drop(self._called.name, error)
+            raise Finished from error
+
+    async def _tell_page(self) -> bool:
+        """Whether there may be more."""
+        try:
+            page = await self._listening.page(self._team, self._cursor)
+        except errors.CursorTooOld as error:
+            self._cursor = int(error.facts["horizon"])
+            return True
+        for event in page["events"]:
+            await self._called.tell({"team": self._team, **event}, self._listening.limit_s)
+            self._cursor = event["seq"]
+        return bool(page["events"])
+
+    async def close(self) -> None:
+        self._called.close()
 
 
 class Failed(Exception):

@@ -102,12 +102,12 @@ class Meter:
 
 
 def is_readable(path: str) -> bool:
-    """An agent's own hook said where its record is: it may have said anything, the ledger itself too (H39)."""
+    """Looked at each time: a link may have taken the place of the record since it was registered (H39, H47)."""
     try:
         files.check_may_open(path)
     except errors.RookError:
         return False
-    return os.path.isfile(path)
+    return files.is_own(path)
 
 
 def tail(run: str, worker: str, told: Mapping[str, Any]) -> list[Found]:

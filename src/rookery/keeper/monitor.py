@@ -16,14 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from rookery.core import errors
+from rookery.core import agent_programs
 from rookery.core.record import NamedTuple
 from rookery.core.vitals import Terminal
-from rookery.hosts import known
 from rookery.runtime import process, ptys, tmux, vitals
 
 from .courier import Verbs
+from .services import BackgroundService
 
+SERVICE = "monitor"
 log = logging.getLogger("rookery.monitor")
 
 Session = Mapping[str, Any]
@@ -38,19 +39,11 @@ class Used(NamedTuple):
 class Monitor:
     def __init__(self, verbs: Verbs, *, every_s: float, panes: Panes = tmux.panes) -> None:
         self._verbs = verbs
-        self._every_s = every_s
+        self.service = BackgroundService(SERVICE, self.look, every_s=every_s, waits_first=True)
         self._panes = panes
         self._used: dict[tuple[int, str], Used] = {}  # at the look before
         self._successors: dict[str, tuple[int, str]] = {}  # by the session they would go on with, at the look before
         self.looks = 0
-
-    async def run(self) -> None:
-        while True:
-            await asyncio.sleep(self._every_s)
-            try:
-                await self.look()
-            except errors.RookError as error:
-                log.warning("monitor: %s", error.message)
 
     async def look(self) -> None:
         """One look at every session of this machine."""
@@ -147,11 +140,11 @@ def _state(each: Session, pane: tmux.Shown | None, servers: Mapping[str, Any]) -
 
 def _successor(each: Session, pane: tmux.Shown, processes: vitals.Snapshot) -> tuple[int, str] | None:
     """The same agent program, younger than the session's own process, in its pane, folder and terminal."""
-    if not pane.server or _server(each) != pane.server or each["program"] not in known.TITLES:
+    if not pane.server or _server(each) != pane.server or each["program"] not in agent_programs.NAMES:
         return None
     born = each["started"].partition("@")[0]
     for found in processes.tree(pane.first):
-        if known.program_of(found.name, process.command(found.pid)) != each["program"]:
+        if agent_programs.recognize(found.name, process.command(found.pid)) != each["program"]:
             continue
         younger = born.isdecimal() and found.age > int(born)
         if younger and process.folder(found.pid) == each["cwd"] and process.has_its_terminal(found.pid):

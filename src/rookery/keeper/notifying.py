@@ -4,20 +4,22 @@ What is due, and who tells it, is for a verb to say; here it is handed over and 
 wrote is more than one argument of a program, or words in a body.
 """
 
-import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from time import localtime
 from typing import Any
 
-from rookery.core import errors, notifying
+from rookery.core import notifying
 from rookery.core.notifying import BELL, DESKTOP, WEBHOOK, Digest
 from rookery.runtime import posting, ttys
 
 from . import programs
+from .blocking import BlockingPool
 from .courier import Verbs
+from .services import BackgroundService
 
+SERVICE = "notifications"
 PROGRAM = "notify-send"
 Hand = Callable[[Digest], Awaitable[str]]  # "" if it was told, otherwise why not
 log = logging.getLogger("rookery.notifying")
@@ -32,17 +34,16 @@ class Notifier:
         self._team = team
         self._hands = hands
         self._owner = owner
-        self._poll_s = poll_s
+        self.service = BackgroundService(SERVICE, self._notify, every_s=poll_s)
         self._serves = serves
         self._quiet = quiet
 
-    async def run(self) -> None:
-        while self._hands:
-            try:
-                await self.look()
-            except errors.RookError as error:
-                log.warning("%s", error.message)
-            await asyncio.sleep(self._poll_s)
+    @property
+    def has_hands(self) -> bool:
+        return bool(self._hands)
+
+    async def _notify(self) -> None:
+        await self.look()
 
     async def look(self) -> int:
         """How many digests were handed over."""
@@ -79,40 +80,42 @@ def by_clock(hours: tuple[int, int] | None) -> Callable[[], bool]:
 
 
 def hands(
-    settings: Mapping[str, Any], *, environ: Mapping[str, str], cwd: str, secret: Callable[[], bytes]
-) -> dict[str, Hand]:
+    settings: Mapping[str, Any], *, environ: Mapping[str, str], cwd: str, secret: Callable[[], bytes],
+    pool: BlockingPool | None = None,
+) -> dict[str, Hand]:  # fmt: skip
     """Those that the settings ask for."""
+    pool = pool or BlockingPool("programs", 1)
     limit_s = settings["delivery.command_s"]
     found: dict[str, Hand] = {}
     if settings["notify.desktop"]:
-        found[DESKTOP] = _desktop(environ, cwd, limit_s)
+        found[DESKTOP] = _desktop(environ, cwd, limit_s, pool)
     if settings["notify.terminal"]:
-        found[BELL] = _bell(settings["notify.terminal"])
+        found[BELL] = _bell(settings["notify.terminal"], pool)
     if settings["notify.webhook"]:
-        found[WEBHOOK] = _webhook(settings["notify.webhook"], secret, limit_s)
+        found[WEBHOOK] = _webhook(settings["notify.webhook"], secret, limit_s, pool)
     return found
 
 
-def _desktop(environ: Mapping[str, str], cwd: str, limit_s: float) -> Hand:
+def _desktop(environ: Mapping[str, str], cwd: str, limit_s: float, pool: BlockingPool) -> Hand:
     async def tell(digest: Digest) -> str:
         body = notifying.marked_up("\n".join(digest.lines))
         argv = [PROGRAM, "--app-name=Rookery", "--", digest.title, body]
-        return (await programs.handed(argv, "", environ=environ, cwd=cwd, limit_s=limit_s)).detail
+        return (await programs.handed(argv, "", environ=environ, cwd=cwd, limit_s=limit_s, pool=pool)).detail
 
     return tell
 
 
-def _bell(path: str) -> Hand:
+def _bell(path: str, pool: BlockingPool) -> Hand:
     async def tell(digest: Digest) -> str:
-        return await asyncio.to_thread(ttys.ring, path)
+        return await pool.run(ttys.ring, path)
 
     return tell
 
 
-def _webhook(url: str, secret: Callable[[], bytes], limit_s: float) -> Hand:
+def _webhook(url: str, secret: Callable[[], bytes], limit_s: float, pool: BlockingPool) -> Hand:
     async def tell(digest: Digest) -> str:
         said = notifying.marked_up("\n".join([digest.title, *(f"- {line}" for line in digest.lines)]))
         body = json.dumps({"text": said}).encode()
-        return await asyncio.to_thread(lambda: posting.post(url, body, secret(), limit_s))
+        return await pool.run(lambda: posting.post(url, body, secret(), limit_s), label="webhook")
 
     return tell

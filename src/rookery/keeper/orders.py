@@ -37,36 +37,44 @@ def launch(
 ) -> Launch:
     """How its program is started; a refusal where it can not."""
     profile, path = order["profile"], where.of("task.md")
+    closed = bool(profile.get("read_only") or profile.get("plan_gate"))
     return launching.launch(launching.Order(
         order["host"], order["backend"], text if len(text.encode()) <= LONGEST else _read(path),
         program=launching.program(order["host"], order["extra"].get("program") or (), hosts), model=order["model"],
         seed=order["seed"], guardrails=_reminder(order, path),
         permissions=launching.READ if profile.get("read_only") else profile.get("permissions") or launching.EDIT,
         commands=tuple(profile.get("commands") or ()),
-        folders=(environ["ROOK_HOME"],), server=(installed.rook(environ), "mcp"), tree=cwd,
-        task=order["task"], brief=path, hooks=_hooks(order["host"], cwd, order["root"], environ),
-        closed=bool(profile.get("read_only") or profile.get("plan_gate")),
+        folders=(where.folder,), server=(installed.rook(environ), "mcp"), tree=cwd,
+        task=order["task"], brief=path, hooks=_hooks(order["host"], cwd, order["root"], environ, closed=closed),
+        closed=closed,
     ))  # fmt: skip
 
 
-def _hooks(host: str, cwd: str, root: str, environ: Mapping[str, str]) -> str:
+def _hooks(host: str, cwd: str, root: str, environ: Mapping[str, str], *, closed: bool) -> str:
     """How its hooks call `rook`; nothing where the program runs hooks of ours anyway, and would ask twice. Codex, in a
-    worktree, goes by the repository that it belongs to."""
+    worktree, goes by the repository that it belongs to. Of a repository's files only what is exactly ours counts."""
     if host not in launching.HOOKED:
         return ""
-    for folder in (root if host == CODEX else cwd, environ.get("HOME", "")):
-        if folder and _is_hooked(host, folder, root, environ):
-            return ""
-    return installed.rook(environ)
-
-
-def _is_hooked(host: str, folder: str, root: str, environ: Mapping[str, str]) -> bool:
-    """Those that Codex does not trust, it does not run."""
     from rookery.hosts import setup
 
-    found = {path: _text(os.path.join(folder, path)) for path in setup.hook_files(host)}
-    if not setup.is_hooked(host, found) or host != CODEX:
-        return setup.is_hooked(host, found)
+    rook, home = installed.rook(environ), environ.get("HOME", "")
+    found = _hook_texts(host, root if host == CODEX else cwd)
+    if setup.has_our_hooks(host, found, rook, closed=closed) and _is_run(host, root, found, root, environ):
+        return ""
+    found = _hook_texts(host, home) if home else {}
+    return "" if setup.is_hooked(host, found) and _is_run(host, home, found, root, environ) else rook
+
+
+def _hook_texts(host: str, folder: str) -> dict[str, str]:
+    from rookery.hosts import setup
+
+    return {path: _text(os.path.join(folder, path)) for path in setup.hook_files(host)}
+
+
+def _is_run(host: str, folder: str, found: Mapping[str, str], root: str, environ: Mapping[str, str]) -> bool:
+    """Those that Codex does not trust, it does not run."""
+    if host != CODEX:
+        return True
     from tomllib import TOMLDecodeError, loads
 
     from rookery.hosts import trust

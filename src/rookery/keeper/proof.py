@@ -5,7 +5,6 @@ it is seen, files that the text spoke of are looked after too.
 """
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from rookery.runtime import files
 
 from .courier import Verbs
 from .letters import Letters
+from .metering import is_readable
 
 PIECE = 4 << 20  # bytes read at once
 BEFORE = 64 << 10  # a record may have been written before we came to look
@@ -30,7 +30,7 @@ class Witness:
 
     async def look(self, team: str, job: Mapping[str, Any], ids: Sequence[str]) -> None:
         path: str = job["transcript"]
-        if not os.path.isabs(path):
+        if not await asyncio.to_thread(is_readable, path):
             return
         missing, ends = set(ids), self._pace.now() + self._limit_s
         at = max(0, await asyncio.to_thread(_size, path) - BEFORE)

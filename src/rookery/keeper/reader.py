@@ -8,22 +8,21 @@ again, whose refs are known. A call whose answer has not come yet holds that pla
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.core import errors
 from rookery.core.evidence import Found
 from rookery.core.extracting import Extractor
-from rookery.hosts import transcripts
+from rookery.hosts import records, transcripts
 from rookery.runtime import files, ndjson
 
 from . import giving
 from .courier import Verbs
 from .metering import HELD, LONGEST, MOST, PIECE, is_readable
+from .services import BackgroundService
 
+SERVICE = "transcripts"
 BACK = 4 << 20  # bytes by which a call without an answer may hold the place back
-log = logging.getLogger("rookery.reader")
 
 Due = Mapping[str, Any]
 
@@ -75,29 +74,19 @@ def _place(said: str) -> ndjson.Place:
 class Reader:
     def __init__(self, verbs: Verbs, *, every_s: float) -> None:
         self._verbs = verbs
-        self._every_s = every_s
+        self.service = BackgroundService(SERVICE, self.look, every_s=every_s, close=self._close)
         self._sources: dict[tuple[str, str], Source] = {}  # by team and path
 
-    async def run(self) -> None:
-        if not self._every_s:
-            return
-        try:
-            while True:
-                try:
-                    await self.look()
-                except errors.RookError as error:
-                    log.warning("records of sessions: %s", error.message)
-                await asyncio.sleep(self._every_s)
-        finally:
-            for source in self._sources.values():
-                source.close()
+    async def _close(self) -> None:
+        for source in self._sources.values():
+            source.close()
 
     async def look(self) -> None:
         """One look at every record of this machine."""
         known: set[tuple[str, str]] = set()
         for team in await self._verbs.teams():
             for due in (await self._verbs.call(team, "transcripts.due", {}))["transcripts"]:
-                if transcripts.kept(due["host"]):
+                if transcripts.kept(due["host"]) and records.is_record(due["host"], due["host_id"], due["path"]):
                     known.add((team, due["path"]))
                     await self._read(team, due)
         for key in [key for key in self._sources if key not in known]:

@@ -12,28 +12,31 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 
 from rookery.core import errors, workers
 from rookery.core.record import NamedTuple
 from rookery.core.workers import Ending, State, Step
-from rookery.runtime import files, git, installed, process, repository, runs, starting
+from rookery.runtime import files, git, installed, process, repository, runs, starting, store_claim
 from rookery.runtime.process import Process
 from rookery.runtime.starting import Begun, Place
 from rookery.wake.port import Bell
 
 from . import bells, giving, metering, orders
+from .blocking import BlockingPool
 from .courier import Reached, Verbs
 from .metering import Meter
+from .services import BackgroundService
 from .telling import ARTIFACTS, BACK, PAGE, PAGES, Teller
 
+SERVICE = "supervisor"
 TEAMS_EVERY_S = 1.0
 THREADS = 16
-DRAIN_LOOK_S = 0.1
+DRAIN_LOOK_S = 0.5  # between two looks at who is left, where nothing calls
 log = logging.getLogger("rookery.supervisor")
 
 Watched = Mapping[str, Any]
@@ -49,90 +52,85 @@ class Ground(NamedTuple):
     owner: str
     boot: str
     store: str = ""  # where the ledger is, if that was said
+    ledger: str = ""  # where the ledger is
     hosts: Mapping[str, Any] = {}  # how agent programs are called here
     capture: bool = False  # all that terminals show is kept
 
 
 class Supervisor:
-    def __init__(self, verbs: Verbs, bell: Bell, ground: Ground, *, poll_s: float, reached: Reached) -> None:
+    def __init__(
+        self, verbs: Verbs, bell: Bell, ground: Ground, *, poll_s: float, reached: Reached,
+        pool: BlockingPool | None = None,
+    ) -> None:  # fmt: skip
         self._verbs = verbs
         self._bell = bell
         self._ground = ground
         self._poll_s = poll_s
         self._reached = reached
         self._starter = starting.Starter(ground.home)
-        self._pool = ThreadPoolExecutor(THREADS, "rookery-workers")
-        self._teams: dict[str, asyncio.Task[None]] = {}
-        self._jobs: dict[tuple[str, str], asyncio.Task[None]] = {}
-        self._ears: dict[str, bells.Ears] = {}
+        self._pool = pool or BlockingPool("workers", THREADS)
+        self._jobs: set[tuple[str, str]] = set()  # (team, worker)
         self._eyes: dict[str, int] = {}  # descriptors that tell when a run's process is over
         self._beaten: dict[str, float] = {}
         self._meters: dict[str, Meter] = {}  # by run
         self._tellers: dict[str, Teller] = {}
         self._drained = False  # once it is to end with its workers
+        self._did_something = asyncio.Event()
+        self.service = BackgroundService(SERVICE, self._find_teams, every_s=TEAMS_EVERY_S, close=self._close)
 
-    async def run(self) -> None:
-        """Until it is cancelled. Whatever is under way then is found again by whoever comes next."""
-        try:
-            while True:
-                try:
-                    await self._find_teams()
-                except errors.RookError as error:
-                    log.warning("workers: %s %s", error.message, error.hint)
-                await asyncio.sleep(TEAMS_EVERY_S)
-        finally:
-            await self._stop()
-
-    async def _stop(self) -> None:
-        tasks = [*self._teams.values(), *self._jobs.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    async def _close(self) -> None:
         for descriptor in self._eyes.values():
             asyncio.get_running_loop().remove_reader(descriptor)
             os.close(descriptor)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._eyes.clear()
 
     async def _find_teams(self) -> None:
         for team in await self._verbs.teams():
-            if team not in self._teams or self._teams[team].done():
-                self._teams[team] = asyncio.create_task(self._keep(team))
-
-    async def _keep(self, team: str) -> None:
-        with bells.listening(self._bell, team, workers.KEEPER) as ears:
-            self._ears[team] = ears
-            while True:
-                wait_s = self._poll_s
-                try:
-                    wait_s = await self._look(team)
-                except errors.RookError as error:
-                    log.warning("workers of %s: %s", team, error.message)
-                await ears.wait(wait_s)
+            self.service.part(
+                team, partial(self._look, team), every_s=self._poll_s,
+                listening=partial(bells.listening, self._bell, team, workers.KEEPER),
+            )  # fmt: skip
 
     # -- going down with its workers ---------------------------------------------------------------------------------
 
-    async def drain(self) -> int:
-        """Nothing is begun any more, and all workers are stopped, in parallel, each with the time it is given. How many
-        are left: whoever does not end in time is found again by the next supervisor."""
+    async def drain(self, limit_s: float) -> list[dict[str, Any]]:
+        """Nothing is begun any more, and all workers are stopped, in parallel, each with the time it is given. Those
+        that are left after `limit_s`: the next supervisor finds and ends them."""
         self._drained = True
-        left = 0
-        for team in await self._verbs.teams():
-            told = await self._verbs.call(team, "worker.down", {})
-            left += len(told["stopping"])
-        log.info("workers that are stopped: %d", left)
-        while left := await self._still_there():
-            await asyncio.sleep(DRAIN_LOOK_S)
+        ends = monotonic() + limit_s
+        left = await self._trying(self._all_down, ends)
+        log.info("workers that are stopped: %d", len(left))
+        while (left := await self._trying(self._still_there, ends)) and (rest_s := ends - monotonic()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(rest_s, DRAIN_LOOK_S)):
+                    await self._did_something.wait()
+            self._did_something.clear()
+        if left:
+            log.warning("workers that did not end in %.0f s: %s", limit_s, ", ".join(each["id"] for each in left))
         over = await self._aside(starting.windows_over, self._ground.home)
         await self._aside(starting.close_windows, self._ground.home, over)
         return left
 
-    async def _still_there(self) -> int:
-        left = 0
+    async def _trying(self, deed: Callable[[], Awaitable[T]], until: float) -> T:
+        """A store that is busy for a moment does not end a drain."""
+        while True:
+            try:
+                return await deed()
+            except errors.RookError as error:
+                if monotonic() >= until:
+                    raise
+                log.warning("drain: %s", error.message)
+                await asyncio.sleep(DRAIN_LOOK_S)
+
+    async def _all_down(self) -> list[str]:
+        told = [await self._verbs.call(team, "worker.down", {}) for team in await self._verbs.teams()]
+        return [id for each in told for id in each["stopping"]]
+
+    async def _still_there(self) -> list[dict[str, Any]]:
+        left: list[dict[str, Any]] = []
         for team in await self._verbs.teams():
-            found = await self._verbs.call(team, "worker.due", {})
-            left += len(found["watch"])
-            if found["watch"] and team in self._ears:
-                self._ears[team].rang()
+            found = (await self._verbs.call(team, "worker.due", {}))["watch"]
+            left += [{"team": team, "id": each["id"], "state": each["state"], "pid": each["pid"]} for each in found]
         return left
 
     # -- one look ------------------------------------------------------------------------------------------------------
@@ -168,9 +166,10 @@ class Supervisor:
     def _to_end(self, team: str, each: Watched, terms: Mapping[str, int]) -> float:
         it = workers.Stopping(each["wish"], each["wish_ms"], terms["grace"], each["report"], each["phase"])
         step = workers.stopping(it)
-        if step is not Step.WAIT:
+        if step is not Step.WAIT:  # whatever comes of it wakes this loop: there is nothing to poll for
             self._do(team, each["id"], lambda: self._end(team, each, terms, step))
-        elif each["state"] == State.RUNNING:
+            return self._poll_s * 1000
+        if each["state"] == State.RUNNING:
             told = {"id": each["id"], "run": each["run"]}
             self._do(team, each["id"], lambda: self._verbs.call(team, "worker.stopping", told))
         return max(0, terms["grace"] - each["wish_ms"])
@@ -195,7 +194,7 @@ class Supervisor:
         await self._told(team, running)
         if told["lost"]:
             log.info("workers of %s that lost their task: %s", team, ", ".join(told["lost"]))
-            self._ears[team].rang()
+            self.service.notify_part(team)
         return every_ms
 
     async def _measured(self, team: str, each: Watched) -> bool:
@@ -264,7 +263,7 @@ class Supervisor:
             loop.remove_reader(descriptor)
             os.close(descriptor)
             del self._eyes[run]
-            self._ears[team].rang()
+            self.service.notify_part(team)
 
         loop.add_reader(descriptor, over)
 
@@ -274,23 +273,18 @@ class Supervisor:
         """One thing at a time for each worker; all of them at once."""
         key = (team, id)
         if key not in self._jobs:
-            task = self._jobs[key] = asyncio.create_task(deed())
+            self._jobs.add(key)
+            task = self.service.job(f"{team} {id}", deed())
             task.add_done_callback(lambda task: self._did(key, task))
 
     def _did(self, key: tuple[str, str], task: "asyncio.Task[Any]") -> None:
-        self._jobs.pop(key)
-        if task.cancelled():
-            return
-        error = task.exception()
-        if isinstance(error, errors.RookError):
-            log.warning("worker %s of %s: %s", key[1], key[0], error.message)
-        elif error is not None:
-            log.error("worker %s of %s: %r", key[1], key[0], error, exc_info=error)
-        elif key[0] in self._ears:
-            self._ears[key[0]].rang()
+        self._jobs.discard(key)
+        self._did_something.set()
+        if not task.cancelled() and task.exception() is None:  # after an error the slow poll looks again: not at once
+            self.service.notify_part(key[0])
 
     async def _aside(self, deed: Callable[..., T], *args: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, deed, *args)
+        return await self._pool.run(deed, *args)
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
@@ -320,7 +314,7 @@ class Supervisor:
         text = orders.brief(order, team, tree, base)
         for path in (where.of("task.md"), where.of_run("prompt.md")):
             files.write_atomic(path, text.encode("utf-8", "replace"))
-        environ = self._environment(team, order, where)
+        environ = self._environment(team, order, where, tree)
         cwd = tree or order["root"]
         made = orders.launch(order, where, text, cwd, environ, self._ground.hosts)
         self._reached("worker_prepared")
@@ -341,20 +335,25 @@ class Supervisor:
                 f"{root} is no git repository, so there is no worktree of it.", "Spawn with --no-worktree.",
                 code="NO_REPOSITORY",
             )  # fmt: skip
-        base = order["base"] or repository.commit_of(root)
+        store_claim.take(root, self._ground.ledger)
+        base = order["base"]
         if not order["tree"]:
             repository.remove_worktree(root, path)
         elif os.path.isdir(path):
             repository.unlock(path)  # the run before may have been killed in a git of its own
+        if not base or not os.path.isdir(path):
+            base = repository.commit_of(root, base or "HEAD")
         repository.add_worktree(root, path, base, environ={runs.VARIABLE: order["run"]})
         return path, base
 
-    def _environment(self, team: str, order: orders.Order, where: Place) -> dict[str, str]:
+    def _environment(self, team: str, order: orders.Order, where: Place, tree: str) -> dict[str, str]:
         own = {
             "ROOK_HOME": self._ground.home, "ROOK_TEAM": team, "ROOK_AGENT": order["name"], "ROOK_WORKER": order["id"],
             "ROOK_RUN": order["run"], "ROOK_TASK": order["task"], "ROOK_BRIEF": where.of("task.md"),
             "ROOK_TOKEN_FILE": where.of("token"),
         }  # fmt: skip
+        if tree:
+            own |= {"ROOK_TREE": tree, "ROOK_BRANCH": git.branch(order["root"]) or ""}
         if self._ground.store:
             own["ROOK_STORE"] = self._ground.store
         made = starting.environment(self._ground.environ, self._ground.passed_on, own)

@@ -5,6 +5,7 @@ Events carry their number: whoever comes back goes on after the last one that st
 """
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ SHOWN = (
 
 
 class Teller:
-    """The files of one team's workers."""
+    """The files of one team's workers. Several threads may write at once: workers end while others are looked at."""
 
     def __init__(self, home: str, team: str) -> None:
         self._home = home
@@ -34,27 +35,35 @@ class Teller:
         self._told: dict[str, int] = {}  # the last event in each file
         self._held: dict[str, list[Mapping[str, Any]]] = {}
         self._listed: set[str] = set()  # those whose artifacts stand in their file
+        self._mutex = threading.RLock()
         self.cursor: int | None = None
 
     def status(self, cards: Sequence[Mapping[str, Any]]) -> None:
         """How they are now; what has not changed is not written."""
-        for card in cards:
-            if found := self._of(card["id"]):
-                found.write_json(workerfiles.STATUS, {name: card[name] for name in SHOWN})
+        with self._mutex:
+            for card in cards:
+                if found := self._of(card["id"]):
+                    found.write_json(workerfiles.STATUS, {name: card[name] for name in SHOWN})
 
     def unlisted(self, ids: Sequence[str]) -> list[str]:
         """Those of which something was told since their artifacts were written down."""
-        return [id for id in ids if id not in self._listed and self._of(id)]
+        with self._mutex:
+            return [id for id in ids if id not in self._listed and self._of(id)]
 
     def artifacts(self, id: str, page: Mapping[str, Any]) -> None:
         """The newest of what it did and made; nothing is written if it is what stands there."""
-        if found := self._of(id):
-            listed = [{name: card[name] for name in LISTED} for card in page["artifacts"][:ARTIFACTS]]
-            found.write_json(workerfiles.ARTIFACTS, {"artifacts": listed, "dropped": page["dropped"]})
-            self._listed.add(id)
+        with self._mutex:
+            if found := self._of(id):
+                listed = [{name: card[name] for name in LISTED} for card in page["artifacts"][:ARTIFACTS]]
+                found.write_json(workerfiles.ARTIFACTS, {"artifacts": listed, "dropped": page["dropped"]})
+                self._listed.add(id)
 
     def events(self, page: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> None:
         """Those that tell of one of these workers, by its id or its name."""
+        with self._mutex:
+            self._add(page, names)
+
+    def _add(self, page: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> None:
         known = set(names.values())
         for event in page:
             said = {event["ref"], names.get(event["actor"], ""), names.get(event["target"], "")}

@@ -16,7 +16,9 @@ from rookery.core import errors, landing
 from rookery.runtime import changesets, starting
 
 from .courier import Verbs
+from .services import BackgroundService
 
+SERVICE = "worker-gc"
 EVERY_S = 20.0
 AGAIN_S = 60.0  # a worktree that stays is looked at again after this
 log = logging.getLogger("rookery.tidying")
@@ -30,17 +32,9 @@ class Tidier:
         self._home = home
         self._serves = serves
         self._owner = owner
-        self._every_s = every_s
+        self.service = BackgroundService(SERVICE, self.look, every_s=every_s)
         self._kept: dict[tuple[str, str], float] = {}
         self._one = asyncio.Lock()  # nobody takes away what another takes away
-
-    async def run(self) -> None:
-        while True:
-            try:
-                await self.look()
-            except errors.RookError as error:
-                log.warning("tidying: %s", error.message)
-            await asyncio.sleep(self._every_s)
 
     async def look(self) -> None:
         async with self._one:

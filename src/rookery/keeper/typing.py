@@ -15,7 +15,20 @@ from collections.abc import Awaitable, Callable
 
 from rookery.core.delivery import Outcome, Reason
 from rookery.core.ports import Pace, Screen, Spot, Terminal
-from rookery.core.screen import Patterns, Rules, State, View, Watch, is_left, is_ours, read, ruling, seen, traces
+from rookery.core.screen import (
+    Patterns,
+    Rules,
+    State,
+    View,
+    Watch,
+    holds_more,
+    is_left,
+    is_ours,
+    read,
+    ruling,
+    seen,
+    traces,
+)
 from rookery.core.text import plain
 
 GONE, FAILED = Reason.SESSION_NOT_FOUND, Reason.INJECTION_FAILED
@@ -203,7 +216,7 @@ class _Typing:
             if screen.dead:
                 return Outcome(False, GONE, "it ended before it was seen to take the text")
             view = read(self._patterns, screen)
-            held = self._holds(view, text, line)
+            held = self._holds(view, text, line) or holds_more(view.typed, line)
             if not held and await self._taken(screen, view, text, line, known):
                 return Outcome(True)
             # Once the line is empty there is nothing left to do but to look, and some programs take their time.

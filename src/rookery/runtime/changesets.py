@@ -12,17 +12,24 @@ from rookery.core.errors import Refused
 from rookery.core.landing import REFS
 from rookery.core.overlap import Shift
 from rookery.core.ports import ChangeSet, Touched
+from rookery.core.shown import LISTED
 
 from . import hunks, repository, witness
-from .repository import git, told
+from .git import toplevel
+from .repository import NAMES, git, told
 
-SHOWN = 1_000  # files of a change set that are listed
 COMMITS = 50  # of its commits
 _IN_PROGRESS = ("rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
 class Worktrees:
     """The port made real with git."""
+
+    def __init__(self, own: str = "") -> None:
+        self.own = own
+
+    def top(self, folder: str) -> str:
+        return toplevel(folder) or ""
 
     def capture(
         self, tree: str, base: str, author: str, message: str, *, root: str = "", branch: str = "", keep: str = "",
@@ -33,11 +40,11 @@ class Worktrees:
         head = repository.commit_of(tree)
         onto = branch or repository.branch_of(root or tree)
         start = _parted(tree, base, head, onto)
-        files = list(_files(tree, start, head))
+        files = list(changed_files(tree, start, head))
         if keep and files:
-            told(tree, "update-ref", f"{keep}/{head}", head)
+            told(tree, "update-ref", NAMES, f"{keep}/{head}", head)
         return ChangeSet(
-            start, head, onto, files[:SHOWN], len(files), sum(each["added"] for each in files),
+            start, head, onto, files[:LISTED], len(files), sum(each["added"] for each in files),
             sum(each["removed"] for each in files), _patch(tree, start, head, limit),
             _commits(tree, start, head),
         )  # fmt: skip
@@ -60,7 +67,7 @@ class Worktrees:
 
 def forget(root: str, keep: str, head: str) -> None:
     """Nobody needs to hold on to it any more; one that is gone, or is another by now, is let be."""
-    git(root, "update-ref", "-d", f"{keep}/{head}", head)
+    git(root, "update-ref", "-d", NAMES, f"{keep}/{head}", head)
 
 
 LEFT = "left"  # the name, under those of a worker, of what its worktree held that was nowhere else
@@ -77,22 +84,22 @@ def set_free(tree: str, keep: str, author: str, landed: Sequence[str]) -> str:
     except Refused as refusal:
         return refusal.message
     _commit_all(tree, author, "What was left in a worktree that nobody works in any more")
-    told(tree, "update-ref", f"{keep}/{LEFT}", "HEAD")
+    told(tree, "update-ref", NAMES, f"{keep}/{LEFT}", "HEAD")
     return ""
 
 
 def forget_others(root: str, keep: str, heads: Sequence[str]) -> None:
     """Names of a worker's commits go but for these: of attempts at what has landed, and of reports that a kill kept
     from being made."""
-    for line in told(root, "for-each-ref", "--format=%(objectname) %(refname)", keep).splitlines():
+    for line in told(root, "for-each-ref", "--format=%(objectname) %(refname)", NAMES, keep).splitlines():
         head, _, name = line.partition(" ")
         if head not in heads and name != f"{keep}/{LEFT}":
-            git(root, "update-ref", "-d", name, head)
+            git(root, "update-ref", "-d", NAMES, name, head)
 
 
 def forget_worker(root: str, keep: str, needed: Sequence[str]) -> None:
     """Names of all that a worker made go with it, but for commits that are still needed."""
-    git(root, "update-ref", "-d", f"{keep}/{LEFT}")
+    git(root, "update-ref", "-d", NAMES, f"{keep}/{LEFT}")
     forget_others(root, keep, needed)
 
 
@@ -115,7 +122,7 @@ def _kept(root: str) -> list[str]:
 
 def _commits(tree: str, start: str, head: str) -> list[dict[str, str]]:
     """Its own, without those that it took in."""
-    words = ("log", "--first-parent", f"--max-count={COMMITS}", "-z", "--format=%H %h %s", f"{start}..{head}")
+    words = ("log", "--first-parent", f"--max-count={COMMITS}", "-z", "--format=%H %h %s", NAMES, f"{start}..{head}")
     lines = [line.split(" ", 2) for line in told(tree, *words).split("\0") if line]
     return [{"sha": sha, "short": short, "subject": subject} for sha, short, subject in lines]
 
@@ -124,7 +131,7 @@ def _commits(tree: str, start: str, head: str) -> list[dict[str, str]]:
 
 
 def _refuse_unfinished(tree: str) -> None:
-    unmerged = told(tree, "diff", "--name-only", "--diff-filter=U", "-z").split("\0")[:-1]
+    unmerged = told(tree, *repository.UNMERGED).split("\0")[:-1]
     if unmerged:
         raise Refused(
             f"Conflicts are not resolved yet: {', '.join(_shown(path) for path in unmerged[:5])}.",
@@ -153,7 +160,7 @@ def _commit_all(tree: str, author: str, message: str) -> None:
 def _parted(tree: str, base: str, head: str, branch: str) -> str:
     """Where it left the branch last; where that is not known, where it began."""
     for other in (f"refs/heads/{branch}" if branch else "", base):
-        said = git(tree, "merge-base", other, head) if other else None
+        said = git(tree, "merge-base", NAMES, other, head) if other else None
         if said is not None and said.code == 0:
             return said.out.strip()
     return base or head
@@ -161,12 +168,17 @@ def _parted(tree: str, base: str, head: str, branch: str) -> str:
 
 # -- what changed ----------------------------------------------------------------------------------------------------
 
-_DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=none")
+# No setting of `git diff` decides what is recorded: the same is read again before it lands, perhaps with others.
+DIFF = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "-l1000", "--diff-algorithm=myers",
+        "--ignore-submodules=none", "--submodule=short")  # fmt: skip
+_PATCH = ("-p", "-U3", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/")
 
 
-def _files(tree: str, start: str, head: str) -> Iterator[dict[str, Any]]:
-    status = {path: (word, before) for word, before, path in _statuses(tree, start, head)}
-    for added, removed, path in _counts(tree, start, head):
+def changed_files(where: str, start: str, head: str, *, as_text: bool = False) -> Iterator[dict[str, Any]]:
+    """As text, lines are counted whatever attributes say. Otherwise a file that git calls binary, or that an attribute
+    takes for one, is marked: how many lines of it are changed is not known, and recorded as 0."""
+    status = {path: (word, before) for word, before, path in _statuses(where, start, head)}
+    for added, removed, path in _counts(where, start, head, ("--text",) if as_text else ()):
         word, before = status.get(path, ("M", ""))
         found: dict[str, Any] = {
             "path": _shown(path), "added": int(added) if added.isdecimal() else 0,
@@ -179,9 +191,9 @@ def _files(tree: str, start: str, head: str) -> Iterator[dict[str, Any]]:
         yield found
 
 
-def _counts(tree: str, start: str, head: str) -> Iterator[tuple[str, str, str]]:
+def _counts(tree: str, start: str, head: str, more: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """`added TAB removed TAB path NUL`, or, of a rename, `added TAB removed TAB NUL from NUL to NUL`."""
-    words = iter(told(tree, *_DIFF, "--numstat", "-z", start, head).split("\0"))
+    words = iter(told(tree, *DIFF, *more, "--numstat", "-z", NAMES, start, head).split("\0"))
     for word in words:
         if not word:
             continue
@@ -194,7 +206,7 @@ def _counts(tree: str, start: str, head: str) -> Iterator[tuple[str, str, str]]:
 
 def _statuses(tree: str, start: str, head: str) -> Iterator[tuple[str, str, str]]:
     """(letter, from, to): `M NUL path NUL`, or, of a rename, `R100 NUL from NUL to NUL`."""
-    words = iter(told(tree, *_DIFF, "--name-status", "-z", start, head).split("\0"))
+    words = iter(told(tree, *DIFF, "--name-status", "-z", NAMES, start, head).split("\0"))
     for word in words:
         if word:
             before = next(words) if word[0] in "RC" else ""
@@ -203,7 +215,7 @@ def _statuses(tree: str, start: str, head: str) -> Iterator[tuple[str, str, str]
 
 def _patch(tree: str, start: str, head: str, limit: int) -> bytes | None:
     """What `git apply` takes; None if it is longer than that. No more than the limit is ever read."""
-    data, whole = repository.output(tree, (*_DIFF, "--binary", "--full-index", start, head), limit)
+    data, whole = repository.output(tree, (*DIFF, *_PATCH, NAMES, start, head), limit)
     return data if whole else None
 
 

@@ -5,8 +5,9 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rookery.core.errors import Refused
 
@@ -15,6 +16,7 @@ PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, sign
 BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 NOT_FOUND, NOT_ALLOWED, BY_SIGNAL = 127, 126, 128  # exit codes as shells give them
 TOOK_TOO_LONG = -1
+ENDED = -2
 
 
 class Foreground:
@@ -92,17 +94,24 @@ def undisturbed() -> Generator[None]:
         signal.raise_signal(late[0])
 
 
-def detached(module: str, *args: str, environ: Mapping[str, str], cwd: str, log: str, wait_s: float) -> str:
-    """Start a module that outlives us; the first line it says. Its complaints go to a log."""
+def detached(
+    module: str, *args: str, environ: Mapping[str, str], cwd: str, log: str, wait_s: float, given: str = ""
+) -> str:
+    """Start a module that outlives us; the first line it says. Its complaints go to a log. What it is given on its
+    standard input is shown in no list of processes."""
     complaints = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     before = os.fstat(complaints).st_size
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *args], env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=complaints, start_new_session=True,
+            [sys.executable, "-m", module, *args], env=dict(environ), cwd=cwd,
+            stdin=subprocess.PIPE if given else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints,
+            start_new_session=True,
         )  # fmt: skip
     finally:
         os.close(complaints)
+    if process.stdin is not None:
+        with suppress(BrokenPipeError), process.stdin as pipe:  # it ended before it read: the log tells why
+            pipe.write(given.encode())
     assert process.stdout is not None
     with process.stdout as pipe:
         ready, _, _ = select.select([pipe], [], [], wait_s)
@@ -122,17 +131,50 @@ def answer(
     argv: Sequence[str], given: str, *, environ: Mapping[str, str], cwd: str, limit_s: float
 ) -> tuple[int, str, str]:
     """(exit code, what it said, what it complained of) of a program that is given a text; TOOK_TOO_LONG."""
-    process = subprocess.Popen(
-        list(argv), env=dict(environ), cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, errors="replace", start_new_session=True,
-    )  # fmt: skip
-    try:
-        said, complaint = process.communicate(given, timeout=limit_s)
-        return process.returncode, said, complaint
-    except subprocess.TimeoutExpired:
-        return TOOK_TOO_LONG, "", ""
-    finally:
-        _end_group(process)
+    return Program(argv, given, environ=environ, cwd=cwd, limit_s=limit_s).answer()
+
+
+class Program:
+    """A program that is given a text and waited for. `end` may be called by any thread, at any time."""
+
+    def __init__(
+        self, argv: Sequence[str], given: str, *, environ: Mapping[str, str], cwd: str, limit_s: float
+    ) -> None:
+        self._argv = list(argv)
+        self._given = given
+        self._environ = dict(environ)
+        self._cwd = cwd
+        self._limit_s = limit_s
+        self._mutex = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._is_over = False
+
+    def answer(self) -> tuple[int, str, str]:
+        """(exit code, what it said, what it complained of); TOOK_TOO_LONG; ENDED if `end` came first."""
+        with self._mutex:
+            if self._is_over:
+                return ENDED, "", ""
+            process = self._process = subprocess.Popen(
+                self._argv, env=self._environ, cwd=self._cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        try:
+            said, complaint = process.communicate(self._given, timeout=self._limit_s)
+            return process.returncode, said, complaint
+        except subprocess.TimeoutExpired:
+            return TOOK_TOO_LONG, "", ""
+        finally:
+            _end_group(process)
+
+    def end(self) -> None:
+        """With its process group. `answer` returns soon after, and starts nothing any more."""
+        with self._mutex:
+            self._is_over = True
+            process = self._process
+        # Without a return code it is not reaped: it still leads its group, and nobody else has its id.
+        if process is not None and process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def _end_group(process: "subprocess.Popen[str]") -> None:

@@ -9,13 +9,13 @@ to go by how long a file has not changed; that is weaker, and told by `sure`.
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Container, Generator
 from contextlib import contextmanager, suppress
 
-from rookery.core.errors import StoreUnusable
+from rookery.core.errors import Refused, StoreUnusable
 from rookery.core.record import NamedTuple
 
-from . import files
+from . import files, git, repository
 
 SUFFIX = ".md"
 NAME_LIMIT = 200  # bytes of a name that is kept: what is added to it has to fit as well
@@ -105,6 +105,41 @@ class Dropbox:
     def close(self) -> None:
         for descriptor in (self._place, *self._kept.values()):
             os.close(descriptor)
+
+
+class Tracked:
+    """Which files of a folder git tracks. git is run again only when its index changed."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._index: tuple[int, ...] = ()
+        self._names: Container[str] = frozenset()
+
+    def names(self) -> Container[str]:
+        """Names in the folder. Where git can not tell, every name: a clone must not deliver mail."""
+        found = git.find(self._folder)
+        if found is None:
+            return frozenset()
+        try:
+            look = _look(os.stat(os.path.join(found.folder, "index")))
+        except OSError:
+            return frozenset()  # nothing was ever added
+        if look != self._index:
+            self._names = self._listed()
+            self._index = look
+        return self._names
+
+    def _listed(self) -> Container[str]:
+        try:
+            said = repository.git(self._folder, "ls-files", "-z", "--", ".")
+        except Refused:
+            return _Everything()
+        return frozenset(said.out.split("\0")) if not said.code else _Everything()
+
+
+class _Everything:
+    def __contains__(self, name: object) -> bool:
+        return True
 
 
 @contextmanager

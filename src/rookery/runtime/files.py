@@ -62,6 +62,18 @@ def check_may_open(path: str) -> None:
                 raise BadInput(f"{path} is the ledger itself.", "Name another file.", code="UNREADABLE_FILE", path=path)
 
 
+def is_own(path: str) -> bool:
+    """A regular file of this user, under one name, that no link leads to."""
+    try:
+        seen = os.lstat(path)
+        return (
+            stat.S_ISREG(seen.st_mode) and seen.st_uid == os.geteuid() and seen.st_nlink == 1
+            and os.path.realpath(path) == path
+        )  # fmt: skip
+    except (OSError, ValueError):
+        return False
+
+
 def read_limited(path: str, limit: int) -> bytes:
     """The whole of a file of at most `limit` bytes."""
     check_may_open(path)

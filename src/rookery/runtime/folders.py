@@ -2,11 +2,12 @@
 `.rook/kinds/<name>.md`, kinds of workers."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rookery.core.errors import BadInput
 from rookery.core.names import check_name, key
+from rookery.core.trust import is_inside
 from rookery.runtime.files import read_limited
 
 if TYPE_CHECKING:
@@ -22,8 +23,18 @@ def group_members(root: str, cwd: str, patterns: Sequence[str], group: str) -> l
     for base in {root, cwd}:
         for pattern in patterns:
             # Not str.format: a pattern comes from a file in the repository, and format reaches attributes.
-            members |= _stems(os.path.join(base, pattern.replace("{group}", group)))
+            folder = os.path.join(base, pattern.replace("{group}", group))
+            if not is_inside(pattern) or _stays(folder, base):
+                members |= _stems(folder)
     return sorted(members)
+
+
+def _stays(folder: str, base: str) -> bool:
+    """A folder inside the workspace by its name is no link to one outside."""
+    try:
+        return os.path.realpath(folder).startswith(os.path.realpath(base).rstrip(os.sep) + os.sep)
+    except ValueError:
+        return False  # no path at all
 
 
 def _stems(folder: str) -> set[str]:
@@ -46,13 +57,21 @@ def _is_name(stem: str) -> bool:
 # -- lenses ----------------------------------------------------------------------------------------------------------
 
 
-def lens(places: Sequence[str], name: str) -> str | None:
+MayReplace = Callable[[str, str], bool]  # a path and its text
+
+
+def _always(_path: str, _written: str) -> bool:
+    return True
+
+
+def lens(places: Sequence[str], name: str, may_replace: MayReplace = _always) -> str | None:
     """The text of a lens: of the first folder that has it, else one of ours."""
-    return next((written for found, written, _ in lenses(places) if key(found) == key(name)), None)
+    return next((written for found, written, _ in lenses(places, may_replace) if key(found) == key(name)), None)
 
 
-def lenses(places: Sequence[str]) -> list[tuple[str, str, str]]:
-    """(name, text, where it is), sorted; what cannot be read as text, or leads elsewhere, is none."""
+def lenses(places: Sequence[str], may_replace: MayReplace = _always) -> list[tuple[str, str, str]]:
+    """(name, text, where it is), sorted; what cannot be read as text, leads elsewhere, or would replace another and may
+    not, is none."""
     from rookery.core.lenses import BUILT_IN
 
     found = {name: (name, written, "built in") for name, written in BUILT_IN.items()}
@@ -60,7 +79,7 @@ def lenses(places: Sequence[str]) -> list[tuple[str, str, str]]:
         for stem in () if os.path.islink(place) else _stems(place):
             path = os.path.join(place, stem + SUFFIX)
             written = _text(path)
-            if written is not None:
+            if written is not None and (key(stem) not in found or may_replace(path, written)):
                 found[key(stem)] = (stem, written, path)
     return sorted(found.values())
 
@@ -107,3 +126,19 @@ def _kind(path: str) -> tuple[str, str]:
         return "", error.message.rstrip(".")
     except UnicodeDecodeError as error:
         return "", f"it is not UTF-8: byte {error.start}"
+
+
+# -- agent programs ----------------------------------------------------------------------------------------------------
+
+HOST_SUFFIX = ".toml"
+
+
+def host_names(folder: str) -> list[str]:
+    """The agent programs that files of a folder describe; a link is none."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [each.name for each in entries if each.is_file(follow_symlinks=False)]
+    except OSError:
+        return []
+    stems = [name.removesuffix(HOST_SUFFIX) for name in found if name.endswith(HOST_SUFFIX)]
+    return sorted(stem for stem in stems if _is_name(stem))

@@ -54,18 +54,18 @@ def _at(top: str) -> Repository | None:
     except (OSError, ValueError):
         return None
     if not stat.S_ISDIR(mode):
-        target = _line(folder)
+        target = line(folder)
         if target is None or not target.startswith("gitdir: "):
             return None
         folder = os.path.join(top, target.removeprefix("gitdir: "))
     if not os.path.lexists(os.path.join(folder, "HEAD")):
         return None  # git itself does not take such a folder for a repository
-    common = os.path.join(folder, _line(os.path.join(folder, "commondir")) or "")
+    common = os.path.join(folder, line(os.path.join(folder, "commondir")) or "")
     return Repository(top, folder, os.path.realpath(common))
 
 
 def _branch(folder: str) -> str | None:
-    head = _line(os.path.join(folder, "HEAD"))
+    head = line(os.path.join(folder, "HEAD"))
     if head is None:
         return None
     if head.startswith("ref: "):
@@ -75,7 +75,8 @@ def _branch(folder: str) -> str | None:
     return head[:SHORT_ID] if len(head) >= 40 and _HEX.issuperset(head) else None
 
 
-def _line(path: str) -> str | None:
+def line(path: str) -> str | None:
+    """A file of one line; None if it can not be read."""
     try:
         return os.fsdecode(read_limited(path, POINTER_LIMIT)).rstrip("\r\n")
     except BadInput:

@@ -12,7 +12,7 @@ def folder(repository: git.Repository, environ: Mapping[str, str]) -> str:
     """The folder of this repository's hooks; refused where it may be that of other repositories too."""
     import subprocess
 
-    clean = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    clean = {name: value for name, value in environ.items() if not name.startswith("GIT_")}  # the user's own settings
     asked = ["git", "rev-parse", "--path-format=absolute", "--git-path", "hooks"]
     try:
         told = subprocess.run(asked, cwd=repository.top, env=clean, capture_output=True, check=True, timeout=10).stdout

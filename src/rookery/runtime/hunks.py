@@ -11,7 +11,7 @@ from rookery.core.overlap import Hunk, Shift
 from rookery.core.record import NamedTuple
 
 from . import repository
-from .repository import git, told
+from .repository import NAMES, git, told
 
 PATCH_LIMIT = 16 * 1024 * 1024  # bytes of a diff that are read
 FILES = 2_000  # of a change set; beyond, it may touch anything
@@ -119,7 +119,7 @@ def differences(tree: str, before: str, after: str) -> list[File]:
 
 def _named(tree: str, before: str, after: str) -> list[File]:
     """`:mode mode id id status NUL path NUL`, or, of a rename, with two paths."""
-    words = iter(told(tree, *_DIFF, "--raw", "-z", before, after).split("\0"))
+    words = iter(told(tree, *_DIFF, "--raw", "-z", NAMES, before, after).split("\0"))
     found: list[File] = []
     for word in words:
         if word:
@@ -135,7 +135,7 @@ def _with_lines(tree: str, before: str, after: str, named: Sequence[File], only:
     if not named:
         return []
     paths = ("--", *(f":(literal){path}" for path in dict.fromkeys(only))) if only else ()
-    out, whole = repository.output(tree, (*_DIFF, *_PATCH, before, after, *paths), PATCH_LIMIT)
+    out, whole = repository.output(tree, (*_DIFF, *_PATCH, NAMES, before, after, *paths), PATCH_LIMIT)
     sections = list(_sections(out))
     if not whole and sections:
         sections[-1] = None  # where it was cut
@@ -167,12 +167,12 @@ def _sections(out: bytes) -> Iterator[list[Lines] | None]:
         elif line.startswith((b"Binary files ", b"GIT binary patch")):
             lines = None
         elif line.startswith(b"@@ ") and lines is not None:
-            lines.append(_header(line))
+            lines.append(header(line))
     if begun:
         yield lines
 
 
-def _header(line: bytes) -> Lines:
+def header(line: bytes) -> Lines:
     """`@@ -start,length +start,length @@`; a length that is left out is 1."""
     _, before, after, _ = line.split(b" ", 3)
     (start, _, length), (start2, _, length2) = before[1:].partition(b","), after[1:].partition(b",")

@@ -9,17 +9,22 @@ import errno
 import fcntl
 import json
 import os
+import pwd
 import signal
+import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from rookery.core import times
 from rookery.core.errors import Refused, Unreachable
 from rookery.core.record import NamedTuple
 
-from . import files, process
+from . import agent_mark, files, process
 
 SCHEMA = "1.0.0"
+ALREADY_RUNNING = "ALREADY_RUNNING"
 STOP_S = 30.0
 WITH_WORKERS = signal.SIGUSR1  # to a daemon: stop your workers, then yourself
 LOOK_S = 0.02
@@ -30,6 +35,7 @@ class Scope(NamedTuple):
     lock: str
     runtime: str
     log: str
+    mark: str = ""  # the lock file that pi-team's own server and clients know; "" where none is written
 
 
 def scopes(home: str, team: str) -> dict[str, Scope]:
@@ -66,32 +72,68 @@ class Instance:
             os.close(self._descriptor)
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 raise files.refusal(scope.lock, error) from error
-            raise _taken(scope) from None
+            raise already_running(scope) from None
+        if scope.mark and _is_marked(scope.mark):
+            os.close(self._descriptor)
+            raise already_running(scope)
         self._sign()
 
     def _sign(self) -> None:
         me = process.identify(os.getpid())
+        started = me.started if me else ""
         os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps({"pid": os.getpid(), "started": me.started if me else ""}).encode(), 0)
+        os.pwrite(self._descriptor, json.dumps({"pid": os.getpid(), "started": started}).encode(), 0)
+        if self.scope.mark:
+            at = times.iso(round(time.time() * 1000))
+            told = {"pid": os.getpid(), "startedAt": at, "schemaVersion": SCHEMA, "started": started}
+            written = json.dumps(told, separators=(",", ":")).encode()  # as pi-team writes it: some look for its text
+            files.write_atomic(self.scope.mark, written + b"\n", 0o600)
 
     def announce(self, url: str, token: str) -> dict[str, Any]:
         told = {"url": url, "token": token, "pid": os.getpid(), "schemaVersion": SCHEMA}
         files.write_atomic(self.scope.runtime, json.dumps(told).encode() + b"\n", 0o600)
         return told
 
+    def tell_end(self, left: Mapping[str, Any]) -> None:
+        """What this process ended and left, for whoever stopped it."""
+        told = {"pid": os.getpid(), **left}
+        files.write_atomic(_end_of(self.scope), json.dumps(told).encode() + b"\n", 0o600)
+
     def close(self) -> None:
-        """The file goes first: whoever gets the lock next writes its own."""
-        with suppress(FileNotFoundError):
-            os.unlink(self.scope.runtime)
+        """The files go first: whoever gets the lock next writes its own."""
+        for path in filter(None, (self.scope.runtime, self.scope.mark)):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
         os.close(self._descriptor)
 
 
-def _taken(scope: Scope) -> Refused:
+def _is_marked(path: str) -> bool:
+    """Does a process that runs hold pi-team's lock file? Its own server holds it by its pid alone; ours adds when the
+    process started, so that another process with that pid is not taken for it."""
+    signed = _read(path)
+    pid, started = signed.get("pid"), signed.get("started")
+    if type(pid) is not int or pid <= 0:
+        return False
+    if not (isinstance(started, str) and started):
+        seen = process.identify(pid)
+        started = seen.started if seen else ""
+    return bool(started) and process.state(pid, started) in (process.RUNNING, process.STOPPED)
+
+
+def already_running(scope: Scope) -> Refused:
     told = read_runtime(scope)
     where = f" at {told['url']} (pid {told.get('pid')})" if told.get("url") else ""
-    return Refused(
-        f"A daemon of this scope is already running{where}.", "`rook down` stops it.", code="ALREADY_RUNNING"
-    )
+    return Refused(f"A daemon of this scope is already running{where}.", "`rook down` stops it.", code=ALREADY_RUNNING)
+
+
+def _end_of(scope: Scope) -> str:
+    return scope.lock.removesuffix(".lock") + ".stopped.json"
+
+
+def read_end(scope: Scope, pid: int) -> dict[str, Any]:
+    """What a daemon that has ended told of its end; nothing if it was killed."""
+    told = _read(_end_of(scope))
+    return {name: told.get(name, []) for name in ("workers", "ended", "left")} if told.get("pid") == pid else {}
 
 
 def read_runtime(scope: Scope) -> dict[str, Any]:
@@ -146,3 +188,22 @@ def _forget(scope: Scope) -> None:
     """What a killed daemon left."""
     with suppress(FileNotFoundError):
         os.unlink(scope.runtime)
+
+
+# -- whose it is -----------------------------------------------------------------------------------------------------
+
+OF_PLACES = ("ROOK_HOME", "ROOK_STORE", "ROOK_TEAM", "ROOK_FAULT")  # variables that are no settings
+
+
+def begin_as_user() -> None:
+    """A daemon that an agent program started begins again with the user's environment: variables say what its settings
+    are and in whose folder they are looked for, and a daemon acts on them for the user."""
+    if not agent_mark.is_marked():
+        return
+    own = {name: value for name, value in os.environ.items() if not name.startswith("ROOK_") or name in OF_PLACES}
+    own.pop("XDG_CONFIG_HOME", None)
+    own.pop("HOME", None)
+    with suppress(KeyError):  # a user without an entry, in a container say, has no settings of their own
+        own["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
+    if own != dict(os.environ):
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], own)

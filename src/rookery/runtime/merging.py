@@ -13,7 +13,7 @@ from rookery.core.record import NamedTuple
 from rookery.core.text import plain
 
 from . import repository
-from .repository import Said, git, told
+from .repository import NAMES, Said, git, told
 
 NAME = "rookery"  # who makes the commits of a landing
 SHOWN = 10  # conflicting files that are named
@@ -54,20 +54,20 @@ def join(root: str, tree: str, onto: str, work: Work, strategy: str) -> Joined:
         return Joined(conflict=f"its commit {work.head[:12]} is no longer in the repository")
     if repository.contains(root, work.head, onto):
         return Joined(onto)
-    merged = git(root, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", onto, work.head)
+    merged = git(root, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", NAMES, onto, work.head)
     if merged.code == 1:
         return Joined(conflict=f"it conflicts in {_named(merged.out)}")
     if merged.code:
         raise _too_old(merged)
     content = merged.out.split("\0", 1)[0].strip()
-    if content == told(root, "rev-parse", f"{onto}^{{tree}}"):
+    if content == told(root, "rev-parse", "--verify", NAMES, f"{onto}^{{tree}}"):
         return Joined(onto)  # others did the same
     if strategy == Strategy.REBASE:
-        return _rebased(root, tree, onto, work)
+        return _rebased(root, tree, onto, work, content)
     parents = ["-p", onto] if strategy == Strategy.SQUASH else ["-p", onto, "-p", work.head]
     author = {key: value for key, value in repository.identity(work.author).items() if "AUTHOR" in key}
     who = {**repository.identity(NAME), **(author if strategy == Strategy.SQUASH else {})}
-    made = git(root, "commit-tree", content, *parents, stdin=work.message, environ=who)
+    made = git(root, "commit-tree", *parents, NAMES, content, stdin=work.message, environ=who)
     if made.code:
         raise repository.refusal(("commit-tree",), made)
     return Joined(made.out.strip())
@@ -91,14 +91,17 @@ def _too_old(said: Said) -> Refused:
     return repository.refusal(("merge-tree",), said)
 
 
-def _rebased(root: str, tree: str, onto: str, work: Work) -> Joined:
-    start = told(root, "merge-base", onto, work.head)
+def _rebased(root: str, tree: str, onto: str, work: Work, content: str) -> Joined:
+    """`content` is the merged tree. Merge commits are not replayed, so the commits alone can come to another one."""
+    start = told(root, "merge-base", NAMES, onto, work.head)
     checkout(root, tree, work.head)
-    words = ("rebase", "--quiet", "--no-verify", "--onto", onto, start)
+    words = ("rebase", "--quiet", "--no-verify", "--onto", onto, NAMES, start)
     said = git(tree, *words, environ={key: v for key, v in repository.identity(NAME).items() if "COMMITTER" in key})
     if said.code == 0:
-        return Joined(repository.commit_of(tree))
-    conflicts = git(tree, "diff", "--name-only", "--diff-filter=U", "-z").out
+        made = repository.commit_of(tree)
+        same = told(root, "rev-parse", "--verify", NAMES, f"{made}^{{tree}}") == content
+        return Joined(made) if same else Joined(conflict="its commits, replayed one by one, do not come to what it is")
+    conflicts = git(tree, *repository.UNMERGED).out
     git(tree, "rebase", "--abort")
     if not conflicts:
         raise repository.refusal(words, said)
@@ -122,7 +125,8 @@ def _put(root: str, tree: str, commit: str) -> None:
     _unlock(tree)
     for word in ("rebase", "revert", "merge"):
         git(tree, word, "--abort")
-    told(tree, "checkout", "--quiet", "--force", "--detach", commit)
+    found = repository.commit_of(root, commit)
+    told(tree, "checkout", "--quiet", "--force", "--detach", found, "--")
     told(tree, "clean", "-ffdq")
 
 
@@ -136,7 +140,7 @@ def _unlock(tree: str) -> None:
 def _remove(root: str, tree: str) -> None:
     import shutil
 
-    if git(root, "worktree", "remove", *repository.FORGET, tree).code:
+    if git(root, "worktree", "remove", *repository.FORGET, NAMES, tree).code:
         shutil.rmtree(tree, ignore_errors=True)
 
 
@@ -150,9 +154,10 @@ def move(root: str, branch: str, expected: str, result: str) -> Moved:
         return Moved(next)
     where = repository.checked_out(root, branch)
     if where:
-        said = git(where, "merge", "--ff-only", "--quiet", "--no-stat", result, environ=repository.identity(NAME))
+        words = ("merge", "--ff-only", "--quiet", "--no-stat", NAMES, result)
+        said = git(where, *words, environ=repository.identity(NAME))
     else:
-        said = git(root, "update-ref", "-m", "landing", f"refs/heads/{branch}", result, expected)
+        said = git(root, "update-ref", "-m", "landing", NAMES, f"refs/heads/{branch}", result, expected)
     after = next_move(expected, result, look(root, branch, result))
     if after is not Next.MOVE:
         return Moved(after)
@@ -178,23 +183,23 @@ def _refused(where: str, branch: str, said: Said) -> str:
 def revert(root: str, tree: str, tip: str, expected: str, result: str, message: str) -> Joined:
     """A commit after `tip` that takes back what lies between the two; its only parent is `tip`."""
     checkout(root, tree, tip)
-    parents = told(root, "rev-list", "--parents", "-n", "1", result).split()[1:]
-    chosen = ["-m", "1", result] if len(parents) > 1 else [f"{expected}..{result}"]
+    parents = told(root, "rev-list", "--parents", "-n", "1", NAMES, result).split()[1:]
+    chosen = ["-m", "1", NAMES, result] if len(parents) > 1 else [NAMES, f"{expected}..{result}"]
     said = git(tree, "revert", "--no-commit", *chosen, environ=repository.identity(NAME))
     if said.code:
-        conflicts = git(tree, "diff", "--name-only", "--diff-filter=U", "-z").out
+        conflicts = git(tree, *repository.UNMERGED).out
         git(tree, "revert", "--abort")
         if conflicts:
             return Joined(conflict=f"what came after it touches {_named(chr(0) + conflicts)}")
         raise repository.refusal(("revert",), said)
     content = told(tree, "write-tree")
-    if content == told(root, "rev-parse", f"{tip}^{{tree}}"):
+    if content == told(root, "rev-parse", "--verify", NAMES, f"{tip}^{{tree}}"):
         return Joined(conflict="nothing of it is left on the branch")
-    made = git(root, "commit-tree", content, "-p", tip, stdin=message, environ=repository.identity(NAME))
+    made = git(root, "commit-tree", "-p", tip, NAMES, content, stdin=message, environ=repository.identity(NAME))
     if made.code:
         raise repository.refusal(("commit-tree",), made)
     return Joined(made.out.strip())
 
 
 def parent_of(root: str, commit: str) -> str:
-    return told(root, "rev-parse", f"{commit}^1")
+    return told(root, "rev-parse", "--verify", NAMES, f"{commit}^1")

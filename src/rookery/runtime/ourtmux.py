@@ -19,6 +19,8 @@ SIZE = (200, 50)
 MARK, CAPTURE = "@rook_run", "@rook_capture"
 CAPTURING = "exec cat >>#{q:@rook_capture}"  # fixed; tmux quotes the name
 GIVEN = "#{pid} #{pane_id} #{pane_pid}"
+LEAVING = ("server exited", "lost server")  # what it says if the server's last window closed at this moment
+STARTS = 3
 # What a program needs to run at all; everything else is given to each window by itself.
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
 
@@ -67,7 +69,11 @@ def new_window(
     names = _taught(socket, kept.private, own) if kept.private else []
     # One word alone would be given to a shell; `env` takes it as it is.
     command = [*names, *kind, *given, "--", "env", *map(tmux.word, argv), *_marked(kept)]
-    said = tmux.run(socket, ["-f", os.devnull, *command], environ={**own, **kept.private})
+    words, variables = ["-f", os.devnull, *command], {**own, **kept.private}
+    said = tmux.run(socket, words, environ=variables)
+    for _ in range(STARTS - 1):
+        if any(each in said.err for each in LEAVING):
+            said = tmux.run(socket, words, environ=variables)
     numbers = said.out.split()
     if said.code or len(numbers) != 3:
         raise Refused(f"No terminal could be opened: {said.err.strip()}.", "Is tmux installed?", code="NO_TERMINAL")

@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Mapping
 
-from rookery.core.errors import BadInput, StoreUnusable
+from rookery.core.errors import BadInput, StoreCorrupt, StoreUnusable, Unreachable
 from rookery.core.record import NamedTuple
 from rookery.runtime import git
 from rookery.runtime.files import check_may_open, read_limited, refusal
@@ -15,6 +15,7 @@ REPO_FILE_LIMIT = 1 << 20
 TOKEN_LIMIT = 1 << 16
 # `run/bell` is last: while it is there, all the others were made.
 FOLDERS = ("logs", "teams", "run", os.path.join("run", "bell"))
+PI_TEAM = (".teamd.lock", "team.json")  # in a folder that pi-team's own server has used
 TEAM_LIMIT = 50
 DIGEST = 6
 OTHERWISE = "set ROOK_HOME to another folder"
@@ -42,12 +43,22 @@ def remote(cwd: str, environ: Mapping[str, str]) -> Remote | None:
     url = environ.get("ROOK_URL")
     if not url:
         return None
+    token = token_of(cwd, environ)
+    if not token:
+        raise BadInput(
+            f"No token for the daemon at {url}.",
+            "Set ROOK_TOKEN, or ROOK_TOKEN_FILE to a file with it; in Python: connect(url=..., token=...).",
+            code="NO_TOKEN",
+        )
+    return Remote(url.rstrip("/"), token)
+
+
+def token_of(cwd: str, environ: Mapping[str, str]) -> str:
+    """The token that a caller was given, by ROOK_TOKEN or in a file; "" if none."""
     token = environ.get("ROOK_TOKEN", "")
     if not token and (path := environ.get("ROOK_TOKEN_FILE")):
         token = _token_in(os.path.join(cwd, _expanded(path, environ)))
-    if not token:
-        raise BadInput("ROOK_URL is set, and no token.", "Set ROOK_TOKEN, or ROOK_TOKEN_FILE to a file with it.")
-    return Remote(url.rstrip("/"), token)
+    return token
 
 
 def _token_in(path: str) -> str:
@@ -243,8 +254,43 @@ def _refuse_shared(home: str) -> None:
         held = os.listdir(home) if stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() else []
     except (OSError, ValueError):
         return  # making it private names the trouble
-    if held and not {"rookery.db", "backups", *FOLDERS} & set(held):
+    if held and not {"rookery.db", "backups", *PI_TEAM, *FOLDERS} & set(held):
         raise _unusable(home, "holds other things", "Give Rookery a folder of its own")
+
+
+def _stamp(store: str) -> str:
+    return f"{store}.made"
+
+
+def check_ledger(store: str) -> None:
+    """Refuse a database file that is gone or empty although a ledger was made there: it would be made anew, empty.
+
+    Without the stamp an empty file is what a first start left behind that was interrupted; it is made then. The stamp
+    is looked at first: it is made after the file has content.
+    """
+    if not os.path.lexists(_stamp(store)):
+        return
+    try:
+        size = os.lstat(store).st_size
+    except (OSError, ValueError):
+        size = -1
+    if size > 0:
+        return
+    lost = "has no content" if size == 0 else "is gone"
+    raise StoreCorrupt(
+        f"{store} {lost}, but a ledger was kept there; nothing was overwritten.",
+        f"Put the newest backup there (`rook backup` makes them). To begin with an empty ledger: rm {_stamp(store)}",
+        path=store,
+    )
+
+
+def stamp_ledger(store: str) -> None:
+    """Record that a ledger was made: from now on an empty file is a loss and not a beginning."""
+    if not os.path.lexists(_stamp(store)):
+        try:
+            create_private(_stamp(store))
+        except Unreachable:
+            return  # a full disk: the next process that opens the ledger does it
 
 
 def create_private(path: str) -> None:

@@ -1,4 +1,4 @@
-"""Who a process is, whether it still runs, and which one a session is bound to.
+"""Who a process is, and whether it still runs.
 
 A pid alone says nothing: it is given to another process as soon as it is free (H18). A process is its pid together with
 its start time, and both mean something only on the machine, in the boot and in the pid namespace they were read in. A
@@ -22,11 +22,6 @@ INTERPRETERS = ("node", "bun", "deno", "python")
 DEPTH_LIMIT = 100
 
 RUNNING, STOPPED, DEAD, UNKNOWN = "running", "stopped", "dead", "unknown"
-
-SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "fish", "ksh", "mksh"))
-# Options that take the next word.
-_SHELL_LONG_VALUES = ("--rcfile", "--init-file", "--init-command", "--features", "--debug")
-_PYTHON_VALUES = "WX"
 
 
 class Process(NamedTuple):
@@ -83,6 +78,11 @@ def identify(pid: int) -> Process | None:
     return Process(pid, _started(seen, space)) if seen else None
 
 
+def started_by(identity: Process, seconds: float) -> bool:
+    """Had this process started at that time of CLOCK_BOOTTIME? Start times are counted in ticks of 10 ms. Linux."""
+    return int(identity.started.partition("@")[0]) <= int(seconds * os.sysconf("SC_CLK_TCK"))
+
+
 def as_it_said(line: bytes) -> Process | None:
     """The identity that a process of this namespace gave: its own line of /proc, or, where there is none, its pid."""
     space = _namespace()
@@ -127,6 +127,16 @@ def ancestors(pid: int) -> list[Ancestor]:
     return chain
 
 
+def is_whole(pid: int, chain: list[Ancestor]) -> bool:
+    """Were all processes above this one seen? Not if they are too many, or if one is there and can not be read."""
+    if len(chain) >= DEPTH_LIMIT:
+        return False
+    last = _visible(chain[-1][0].pid if chain else pid)
+    if last is None:
+        return False
+    return last.parent <= 1 or not LINUX or not os.path.exists(f"{PROC}/{last.parent}")
+
+
 def namespace() -> str | None:
     """The pid namespace that processes are seen in from here, as `started` carries it; None where none can be seen."""
     return _namespace()
@@ -163,6 +173,17 @@ def elsewhere(agent: Process, first: int) -> str:
         return "the program is not in this terminal"
     stopped = state(*agent) == STOPPED
     return "another program has the terminal" if stopped or not has_its_terminal(agent.pid) else ""
+
+
+def has_terminal(pid: int) -> bool:
+    """Has this process a controlling terminal, whose session can be seen from here?"""
+    if not LINUX:
+        return _has_terminal_elsewhere(pid)
+    try:
+        fields = _first_bytes(f"{PROC}/{pid}/stat", STAT_LIMIT).rpartition(b")")[2].split(None, 5)
+        return int(fields[3]) > 0 and int(fields[4]) != 0  # a session led from outside this pid namespace shows as 0
+    except (OSError, ValueError, IndexError):
+        return False
 
 
 def _started(seen: _Look, space: str | None) -> str:
@@ -233,82 +254,6 @@ def end_in_order() -> None:
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, leave)
-
-
-# --- what a session is bound to ---------------------------------------------------------------------------------------
-
-
-def binding(chain: list[Ancestor]) -> Process | None:
-    """The process that `rook join` binds: the nearest ancestor that stays when this command is over.
-
-    Passed over are rook itself (an interpreter or a wrapper around it), `uv run` and `uvx`, and a shell that was given
-    its command with `-c`: agent programs run every command through such a shell, and it ends with the command, so that
-    a session bound to it would be dead on arrival. A shell at a terminal or with a script stays, and is bound.
-    """
-    for identity, name, argv in chain:
-        if not (is_rook(name, argv) or _is_uv(name, argv) or runs_one_command(name, argv)):
-            return identity
-    # Better a process that will end soon than none: `sh -c 'rook join x; rook send ...'` from init.
-    return next((identity for identity, name, argv in chain if not is_rook(name, argv)), None)
-
-
-def is_rook(name: str, argv: list[str]) -> bool:
-    program = _program(name, argv)
-    if program == "rook":
-        return True
-    if not program.startswith(("python", "pypy")):
-        return False
-    script, module = _python_runs(argv[1:])
-    return os.path.basename(script) == "rook" or module.partition(".")[0] == "rookery"
-
-
-def runs_one_command(name: str, argv: list[str]) -> bool:
-    """Whether this is a shell with a `-c` option, alone or among others: `bash -lc`, `sh -e -c`, `fish --command`."""
-    if _program(name, argv) not in SHELLS:
-        return False
-    words = iter(argv[1:])
-    for word in words:
-        if word in ("-", "--") or word[:1] not in ("-", "+"):
-            return False  # the options are over, and what follows is a script
-        if word.startswith("--"):
-            if word == "--command" or word.startswith("--command="):
-                return True
-            if word in _SHELL_LONG_VALUES:
-                next(words, None)
-        elif word[0] == "-" and "c" in word:
-            return True
-        elif word[-1] in "oO":
-            next(words, None)  # -o and -O take a word: bash -eo pipefail -c
-    return False
-
-
-def _is_uv(name: str, argv: list[str]) -> bool:
-    return _program(name, argv) in ("uv", "uvx")
-
-
-def _program(name: str, argv: list[str]) -> str:
-    """`bash` for `/usr/bin/bash`, and for `-bash`, as a login shell is called."""
-    return os.path.basename(argv[0]).removeprefix("-") if argv and argv[0] else name
-
-
-def _python_runs(words: list[str]) -> tuple[str, str]:
-    """The script and the module that a Python interpreter was started with; empty if it was not."""
-    rest = iter(words)
-    for word in rest:
-        if not word.startswith("-") or word == "-":
-            return word, ""
-        if word.startswith("--"):
-            continue
-        for place, letter in enumerate(word[1:], 2):
-            if letter == "c":
-                return "", ""
-            if letter == "m":
-                return "", word[place:] or next(rest, "")
-            if letter in _PYTHON_VALUES:
-                if not word[place:]:
-                    next(rest, None)
-                break
-    return "", ""
 
 
 # --- looking ----------------------------------------------------------------------------------------------------------
@@ -428,6 +373,15 @@ def _argv_elsewhere(pid: int) -> list[str]:
         return psutil.Process(pid).cmdline()
     except psutil.Error:
         return []
+
+
+def _has_terminal_elsewhere(pid: int) -> bool:
+    import psutil  # pyright: ignore[reportMissingImports, reportMissingModuleSource]
+
+    try:
+        return psutil.Process(pid).terminal() is not None
+    except psutil.Error:
+        return False
 
 
 def _command_elsewhere(pid: int) -> list[str]:

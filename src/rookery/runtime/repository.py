@@ -1,5 +1,8 @@
-"""git, run: worktrees made and taken away, commits looked up. Argument vectors only, and nothing of the caller's git
-environment: a hook or an alias of someone else's decides nothing here."""
+"""git, run: worktrees made and taken away, commits looked up.
+
+Argument vectors only. `gitpolicy` decides what git itself may run. Names of commits and branches stand behind
+`--end-of-options`, or before `--` where git does not take that, so that none of them is read as an option.
+"""
 
 import os
 import time
@@ -10,16 +13,12 @@ from rookery.core.errors import Refused
 from rookery.core.record import NamedTuple
 from rookery.core.text import plain
 
-LIMIT_S = 60.0
+from . import gitpolicy
+
 NOWHERE = "rookery.invalid"
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME")
-
-
-# Nobody's hook decides here, nobody's key signs, and what a person set up for themselves moves no branch of theirs.
-QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "-c", "core.fsmonitor=false",
-         "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "rebase.updateRefs=false",
-         "-c", "rebase.autoStash=false", "-c", "rebase.autoSquash=false",
-         "-c", "merge.verifySignatures=false")  # fmt: skip
+UNMERGED = ("diff", "--name-only", "--diff-filter=U", "-z", "--no-ext-diff", "--no-textconv",
+            "--ignore-submodules=dirty")  # fmt: skip
+NAMES = "--end-of-options"  # what follows is a name
 
 
 class Said(NamedTuple):
@@ -30,58 +29,32 @@ class Said(NamedTuple):
 
 def git(where: str, *words: str, stdin: str = "", environ: Mapping[str, str] | None = None) -> Said:
     """Run in a folder, whatever GIT_ variables say elsewhere. Nothing is asked of a person; no editor opens."""
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            ["git", "-C", where, *QUIET, *words], input=stdin.encode("utf-8", "surrogateescape"), capture_output=True,
-            timeout=LIMIT_S, check=False, env=surroundings(environ),
-        )  # fmt: skip
-    except FileNotFoundError:
-        raise Refused("git is not installed.", "Install it, or spawn with --no-worktree.", code="NO_GIT") from None
-    except subprocess.TimeoutExpired:
-        raise Refused(
-            f"git {words[0]} took longer than {LIMIT_S:.0f} s.", "Is a disk busy?", code="GIT_FAILED"
-        ) from None
-    return Said(done.returncode, _text(done.stdout), _text(done.stderr))
+    code, out, err = gitpolicy.run(where, words, stdin.encode("utf-8", "surrogateescape"), environ)
+    return Said(code, _text(out), _text(err))
 
 
 def output(where: str, words: Sequence[str], limit: int) -> tuple[bytes, bool]:
     """What git prints, no more than that of it; and whether it is all."""
-    import subprocess
-
-    with subprocess.Popen(
-        ["git", "-C", where, *QUIET, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, env=surroundings(),
-    ) as running:  # fmt: skip
-        assert running.stdout is not None
-        data = running.stdout.read(limit + 1)
-        if len(data) > limit:
-            running.kill()
+    data = gitpolicy.read(where, words, limit + 1)
     return data[:limit], len(data) <= limit
 
 
 def blobs(where: str, ids: Sequence[str]) -> dict[str, bytes]:
-    """Contents of objects, which whoever calls knows to be few and small: `id type size LF content LF` for each."""
-    import subprocess
+    """Contents of objects, which whoever calls knows to be few and small."""
+    return {id: data for id, (_, data) in objects(where, ids).items()}
 
-    command = ["git", "-C", where, *QUIET, "cat-file", "--batch"]
-    asked = "".join(f"{id}\n" for id in ids).encode()
-    done = subprocess.run(command, input=asked, capture_output=True, timeout=LIMIT_S, check=False, env=surroundings())
-    found: dict[str, bytes] = {}
-    rest = done.stdout
+
+def objects(where: str, ids: Sequence[str]) -> dict[str, tuple[bytes, bytes]]:
+    """(type, content) of each that git can read: `id type size LF content LF`. git does not check their hashes."""
+    found: dict[str, tuple[bytes, bytes]] = {}
+    _, rest, _ = gitpolicy.run(where, ("cat-file", "--batch"), "".join(f"{id}\n" for id in ids).encode())
+    at = 0
     for id in ids:
-        head, _, rest = rest.partition(b"\n")
-        words = head.split(b" ")
+        end = rest.find(b"\n", at)
+        words, at = rest[at : max(end, at)].split(b" "), end + 1 if end >= 0 else len(rest)
         if len(words) == 3:
-            found[id], rest = rest[: int(words[2])], rest[int(words[2]) + 1 :]
+            found[id], at = (words[1], rest[at : at + int(words[2])]), at + int(words[2]) + 1
     return found
-
-
-def surroundings(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
-    return {**kept, **quiet, **(more or {})}
 
 
 def identity(name: str) -> dict[str, str]:
@@ -110,7 +83,7 @@ def refusal(words: Sequence[str], said: Said) -> Refused:
 
 def commit_of(where: str, name: str = "HEAD") -> str:
     """The commit that a name stands for."""
-    return told(where, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return told(where, "rev-parse", "--verify", "--quiet", NAMES, f"{name}^{{commit}}")
 
 
 def branch_of(where: str) -> str:
@@ -120,12 +93,12 @@ def branch_of(where: str) -> str:
 
 
 def has_commit(where: str, commit: str) -> bool:
-    return git(where, "cat-file", "-e", f"{commit}^{{commit}}").code == 0
+    return git(where, "cat-file", "-e", NAMES, f"{commit}^{{commit}}").code == 0
 
 
 def tip_of(where: str, branch: str) -> str:
     """The commit a branch is at; "" if there is no such branch."""
-    said = git(where, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
+    said = git(where, "rev-parse", "--verify", "--quiet", NAMES, f"refs/heads/{branch}^{{commit}}")
     return said.out.strip() if said.code == 0 else ""
 
 
@@ -136,6 +109,7 @@ def common_folder(where: str) -> str:
 
 # Of what is missing on the disk git is told to forget one entry, and never to prune: a prune takes an entry that is
 # being made just now for one that is missing, and then two are made in one place.
+LINKED = "160000 "  # the mode of a submodule in an index
 FORGET = ("--force", "--force")  # also one whose making was interrupted
 
 
@@ -161,14 +135,14 @@ def add_worktree(root: str, path: str, commit: str, environ: Mapping[str, str] |
     if os.path.lexists(os.path.join(path, ".git")):
         return
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    said = _beside_others(root, "add", "--quiet", *FORGET, "--detach", path, commit, environ=environ)
+    said = _beside_others(root, "add", "--quiet", *FORGET, "--detach", NAMES, path, commit, environ=environ)
     if said.code:
         raise refusal(("worktree",), said)
 
 
 def remove_worktree(root: str, path: str) -> None:
     """With whatever is in it: whoever calls has looked. A worktree that is gone is none."""
-    said = _beside_others(root, "remove", *FORGET, path)
+    said = _beside_others(root, "remove", *FORGET, NAMES, path)
     if said.code and os.path.lexists(path):
         raise refusal(("worktree",), said)
 
@@ -196,8 +170,20 @@ def checked_out(root: str, branch: str) -> str:
 
 
 def is_clean(tree: str) -> bool:
-    """Nothing there that is not committed; ignored files do not count."""
-    return not told(tree, "status", "--porcelain", "--untracked-files=normal")
+    """Nothing there that is not committed, in submodules too; ignored files do not count.
+
+    git would look into a submodule with that one's own configuration, so each is looked at by itself.
+    """
+    if told(tree, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty"):
+        return False
+    return all(is_clean(each) for each in _submodules(tree))
+
+
+def _submodules(tree: str) -> list[str]:
+    """Repositories that are checked out inside a tree, as its index has them: `mode id stage TAB path NUL`."""
+    listed = git(tree, "ls-files", "--stage", "-z").out.split("\0")
+    paths = (line.partition("\t")[2] for line in listed if line.startswith(LINKED))
+    return [place for path in paths if os.path.lexists(os.path.join(place := os.path.join(tree, path), ".git"))]
 
 
 def held_back(tree: str) -> str:
@@ -212,4 +198,4 @@ def held_back(tree: str) -> str:
 
 def contains(root: str, commit: str, branch: str) -> bool:
     """Has that branch this commit?"""
-    return git(root, "merge-base", "--is-ancestor", commit, branch).code == 0
+    return git(root, "merge-base", "--is-ancestor", NAMES, commit, branch).code == 0

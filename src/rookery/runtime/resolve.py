@@ -55,6 +55,16 @@ def pattern(written: str, cwd: str, workspace: str, *, fold: bool | None = None)
     return tail if found == WORKSPACE else f"{found}/{tail}"
 
 
+def absolute(written: str, cwd: str, *, wild: bool = False) -> str:
+    """The same from the root of the disk on, in whatever workspace it lies; `wild`: up to the first wildcard."""
+    if not wild:
+        return _real(os.path.join(cwd, written), written)
+    names = os.path.join(cwd, written).split("/")
+    first = next((i for i, name in enumerate(names) if "*" in name or "?" in name), len(names))
+    head = _real("/".join(names[:first]) or "/", written)
+    return os.path.join(head, *names[first:])
+
+
 def is_around(folder: str, workspace: str) -> bool:
     """Is the workspace in this folder, or this folder itself?"""
     around = _real(folder, folder).rstrip(os.sep) + os.sep
@@ -108,3 +118,6 @@ def _real(path: str, shown: str) -> str:
         return os.path.realpath(path)
     except ValueError:
         raise BadInput(f"{quoted(shown)} is no path.", "Remove the NUL character.", code="BAD_PATH") from None
+    except OSError as error:  # a link that may not be read, as /proc/1/cwd
+        why = f"{quoted(shown)} can not be followed: {error.strerror}."
+        raise BadInput(why, "Name the file by another path.", code="BAD_PATH") from None

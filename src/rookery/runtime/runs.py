@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from rookery.core.record import NamedTuple
-from rookery.runtime import process, vitals
+from rookery.runtime import lineage, process, vitals
 from rookery.runtime.process import Process
 
-VARIABLE = "ROOK_RUN"
+VARIABLE = lineage.RUN_MARKER
 LOOK_S = 0.02
 LAST_S = 5.0  # what was killed and still shows after this is left to the kernel
 

@@ -10,6 +10,7 @@ there for whoever asks later, however that one came to be. No text is built: the
 """
 
 import os
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
@@ -38,6 +39,17 @@ printf '%s\\n' "$code" >"$exit"
 exit "$code"
 """
 NOT_BEGUN = 125
+# The shell adopts whatever its program leaves behind (PR_SET_CHILD_SUBREAPER is kept by exec): a process that was
+# detached with `setsid` and two forks, and without any variable, still stands below the run it came from.
+ADOPT = """\
+import posix, sys
+try:
+    import _ctypes as c
+    c.call_function(c.dlsym(c.dlopen(None, 2), "prctl"), (36, 1, 0, 0, 0))
+except Exception:
+    pass
+posix.execv(sys.argv[1], sys.argv[2:])
+"""
 # What a program needs to run at all. Whatever else it is given, the settings name.
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM", "COLORTERM")
 KEPT_FAMILIES = ("LC_", "XDG_")
@@ -114,7 +126,7 @@ class Starter:
         """It runs when this returns; a refusal if it does not."""
         if not argv:
             raise BadInput("There is no program to start.", "Host script takes it as --program.", code="NO_PROGRAM")
-        words = ["sh", "-c", SCRIPT, "sh", where.of_run("begun"), where.of_run("exit"), *argv]
+        words = [*_adopting(), "sh", "-c", SCRIPT, "sh", where.of_run("begun"), where.of_run("exit"), *argv]
         terminal: Mapping[str, str] = {}
         if backend == "tmux":
             kept = _kept(where, run, environ, private, capture)
@@ -156,6 +168,11 @@ class Starter:
 
     def reap(self) -> None:
         self._children = [each for each in self._children if each.poll() is None]
+
+
+def _adopting() -> list[str]:
+    """What stands before the shell of a run. Only Linux can have a shell adopt the processes of its program."""
+    return [sys.executable, "-I", "-S", "-c", ADOPT, "/bin/sh"] if process.LINUX and sys.executable else []
 
 
 def _kept(

@@ -12,8 +12,9 @@ from rookery.core import artifacts, errors, evidence, text, times
 from rookery.store.port import Row
 
 from . import held
-from .tx import TASK, Tx, World
+from .tx import TASK, Tx
 from .verbs import Arg
+from .world import World
 
 PREFIX = "artifact-"
 Kind = Annotated[str, Arg("what it is", flag="-k", choices=artifacts.KINDS)]

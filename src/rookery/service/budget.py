@@ -43,7 +43,7 @@ def report(
             "meter": meter}  # fmt: skip
     if key and (before := idempotency.remembered(tx, me, key, said)):
         return before
-    task = held.find(tx, task)["id"] if task else _only_task(tx, who)
+    task = _charged(tx, task) if task else _only_task(tx, who)
     model = _model(tx, who, model)
     more = _since(tx, who, meter, input, output) if meter else (input, output)
     if any(more):
@@ -135,15 +135,33 @@ def metered(tx: Tx, who: Row, meter: str, model: str, input: int, output: int) -
 
 
 def _whose(tx: Tx, agent: str) -> Row:
-    """For itself everyone reports; for another agent only who leads: a report eats into its limit."""
+    """For itself everyone reports; for another agent who leads or started it: a report uses up its limit."""
     me = tx.me()
     if not agent or names.key(agent) == me["key"]:
         return me
-    if not tx.may_steer(me):
+    found = tx.find_agent(names.check_address(agent)) if not tx.may_steer(me) else tx.agent(agent)
+    if found is None or not (tx.may_steer(me) or _is_started_by(tx, found["id"], me)):
         raise errors.NotYours(
-            f"Only the leader or the person may report for {text.one_line(agent, 50)}.", "Report your own use."
+            f"You may not report what {text.one_line(agent, 50)} used.", "Report your own use: leave out --agent."
         )
-    return tx.agent(agent)
+    return found
+
+
+def _charged(tx: Tx, id: str) -> str:
+    """A task that the caller holds, is to have or has completed, or a worker that it started: a report uses up the
+    task's limit. Of a task that nobody has, whoever made it."""
+    me, row = tx.me(), held.find(tx, id)
+    those = {row[name] for name in ("holder", "assignee", "author") if row[name]} or {row["created_by"]}
+    if tx.may_steer(me) or any(each == me["id"] or _is_started_by(tx, each, me) for each in those):
+        return row["id"]
+    raise errors.NotYours(
+        f"{row['id']} is not yours to charge.", f"`rook task claim {row['id']}` first, or leave out --task."
+    )
+
+
+def _is_started_by(tx: Tx, agent: int | None, me: Row) -> bool:
+    worker = tx.one("worker_of_agent", agent=agent) if agent else None
+    return worker is not None and worker["asked_by"] == me["id"]
 
 
 def _only_task(tx: Tx, who: Row) -> str:
@@ -254,7 +272,7 @@ def _tell(tx: Tx, rules: Rules, account: Account, news: Stage) -> None:
         tx,
         [row["name"] for row in rows],
         head,
-        f"{head}. {refused}{law.who_raises(account, rules, leader)} `rook budget` shows who used what.",
+        f"{head}. {refused}{law.who_raises(account)} `rook budget` shows who used what.",
     )
     tx.event(
         "budget.spent" if spent else "budget.near", names.SYSTEM, target=", ".join(row["name"] for row in rows),
@@ -282,17 +300,8 @@ def _checked(said: dict[str, Any], unset: Sequence[str]) -> dict[str, Any]:
     return said
 
 
-def only_person(tx: Tx, what: str) -> Row:
-    me = tx.me()
-    if me["name"] != names.PERSON:
-        raise errors.NotYours(
-            f"Only the person may set {what}.", "Ask them: `rook escalate --level person`.", code="NOT_OWNER"
-        )
-    return me
-
-
 def _limit_team(tx: Tx, said: dict[str, Any]) -> None:
-    me = only_person(tx, "the limits of the team")
+    me = tx.me()
     changed = limits.keep(tx, said)
     if changed:
         tx.event("budget.set", me["name"], ref=tx.team, preview=_shown(changed), scope="team", **changed)
@@ -313,10 +322,6 @@ def look_at_agent(tx: Tx, agent: int) -> None:
 
 def _limit_one(tx: Tx, agent: str, task: str, said: dict[str, Any]) -> None:
     me = tx.me()
-    if not tx.may_steer(me):
-        raise errors.NotYours(
-            "Only the leader or the person may set limits.", "Ask them: `rook escalate`.", code="NOT_OWNER"
-        )
     if agent:
         id = tx.agent(agent)["id"]
         row = tx.one("agent_terms", id=id)

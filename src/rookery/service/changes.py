@@ -13,8 +13,9 @@ from rookery.store.port import Row
 
 from . import artifacts, conflicts
 from .mailbox import checked_limit
-from .tx import Tx, World
+from .tx import Tx
 from .verbs import Arg, Ask
+from .world import World
 
 PREFIX = "change-"
 FOLDER = "patches"

@@ -1,5 +1,6 @@
 """Mail that asked and got no answer goes up: to whoever leads, then to the person. Each message once a step."""
 
+from functools import partial
 from typing import Any
 
 from rookery.core import errors, mail, names, text, times
@@ -26,9 +27,11 @@ def put_above(tx: Tx, reader: Row, message: Row, why: str, what: str = "No answe
     level = "person" if above["name"] == names.PERSON else "leader"
     sender = tx.find_agent(names.SYSTEM) or tx.make_agent(names.SYSTEM)
     try:
-        raised = escalation.put(
-            tx, sender, title, body, reason="unanswered", level=level, priority="high", to=[above],
-            related=[message["id"]],
+        raised = tx.attempt(
+            partial(
+                escalation.put, tx, sender, title, body, reason="unanswered", level=level, priority="high", to=[above],
+                related=[message["id"]],
+            )
         )  # fmt: skip
     except errors.RookError:
         return ""  # its own message is too long or its title empty: the log has told of it

@@ -17,8 +17,9 @@ from rookery.core.workers import SETTLED
 from rookery.store.port import Row
 
 from .mailbox import checked_limit
-from .tx import Tx, World
+from .tx import Tx
 from .verbs import Arg, Ask
+from .world import World
 
 OTHERS = 500  # open change sets that one is graded against, the newest of them
 BASES = 32  # other bases that lines are mapped to

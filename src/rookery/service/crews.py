@@ -7,13 +7,14 @@ Nothing is kept between two steps but the rows, so that whoever is killed is rep
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
-from rookery.core import crews, errors, names, planning, tasks, text, times, workers
+from rookery.core import authority, crews, errors, names, planning, tasks, text, times, workers
 from rookery.core.crews import Act, Action, CrewState
 from rookery.store.port import Row
 
-from . import held, items, leases, plans, results, supervising
+from . import decide, held, items, leases, plans, registered, results, supervising
 from . import planning as planner
 from . import workers as crewing
 from .mailbox import checked_limit
@@ -48,9 +49,12 @@ def run(
     root: Annotated[str, Arg("the working copy", hidden=True)] = "",
 ) -> dict[str, Any]:
     crewing.refuse_by_token(tx, bool(program or check or root))
+    registered.refuse_place(tx, root)
     me = tx.me()
     crewing.refuse_program(crewing.of_agent(tx, me), host, [*(program or ()), *(check or ())])
     row = plans.find(tx, plan)
+    if no_review:
+        _refuse_without_review(tx, me, row)
     if row["status"] != "active":
         raise errors.Refused(f"{plan} is {row['status']}.", "`rook plan list` shows them.", code="PLAN_FINISHED")
     going = tx.one("crew_of_plan", plan=plan)
@@ -58,19 +62,36 @@ def run(
         raise errors.Refused(
             f"{going['id']} works on {plan}.", f"`rook crew status {going['id']}` shows it.", code="CREW_RUNS"
         )
-    where = root or tx.caller.tree
-    if not where:
-        raise errors.BadInput("In which working copy?", "Start it from inside the repository.", code="NO_ROOT")
+    where = registered.working_tree(tx, me, root)
     limits = {"workers": _count(workers, 1), "lobby": min(_count(lobby, 0), workers), "max_tokens": max_tokens}
     terms = {
         "kind": names.check_name(kind), "host": host, "backend": backend, "program": program or [],
         "no_worktree": no_worktree, "reviewer": "" if by_person else "reviewer", "review": not no_review,
-        "land": not (no_land or no_worktree), "check": check or [], "autonomous": autonomous,
+        "land": not (no_land or no_worktree) and decide.is_user(tx), "check": check or [], "autonomous": autonomous,
         "planning": _planned(tx, row, passes),
     }  # fmt: skip
     id = _write(tx, me, row, where, limits, terms)
     tx.beat()
-    return status(tx, id)
+    return status(tx, id) | {"warnings": _warnings(id, terms, no_land=no_land or no_worktree)}
+
+
+def _refuse_without_review(tx: Tx, me: Row, plan: Row) -> None:
+    """Its owner and the user decide whether a plan is reviewed, not an agent that works on it."""
+    if me["id"] != plan["owner"] and not decide.is_user(tx):
+        raise tx.refuse(errors.NotYours(
+            f"Only the user and the owner of {plan['id']} run it without reviews.", "Run it without --no-review.",
+            attempt=authority.DECIDE,
+        ))  # fmt: skip
+
+
+def _warnings(id: str, terms: Mapping[str, Any], *, no_land: bool) -> list[str]:
+    """A crew lands only what the user let it land; whoever else starts one is told so."""
+    if no_land or terms["land"]:
+        return []
+    return [
+        f"{id} lands nothing by itself: it was not started by the user (a terminal, or an operator's token). In your"
+        " own terminal, `rook docket` shows what it made and `rook land add CHANGE` lands it."
+    ]
 
 
 def _planned(tx: Tx, plan: Row, passes: int) -> dict[str, Any] | None:
@@ -242,7 +263,7 @@ def step(tx: Tx, id: Annotated[str, Arg("the crew")]) -> dict[str, Any]:
         row = find(tx, id)
     for action in crews.step(_facts(tx, row)):
         try:
-            handed = _DEEDS[action.act](tx, row, action)
+            handed = tx.attempt(partial(_DEEDS[action.act], tx, row, action))
         except errors.RookError as refusal:
             if not isinstance(refusal, (errors.Refused, errors.BadInput, errors.UnknownName)):
                 raise

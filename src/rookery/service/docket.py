@@ -56,6 +56,7 @@ def queue(
 ) -> dict[str, Any]:
     """What is asked of the caller: what comes first first."""
     me, most = tx.me(), checked_limit(limit, SHOWN)
+    all = all or not me["id"]  # nobody is asked anything: it looks at the whole docket
     rows = tx.all("docket_open", of=0 if all else me["id"], limit=most)
     counted = tx.all("docket_counted", of=me["id"])
     recent = tx.all("decisions", after=0, since=0, limit=RECENT)

@@ -72,7 +72,8 @@ def _sender(tx: Tx, said: str) -> Row:
             code="RESERVED_NAME",
         )
     names.check_address(said)
-    return _known(tx, said) or tx.make_agent(names.check_new_name(said))
+    former = tx.one("former_name", key=names.key(said))
+    return _known(tx, said) or (former and tx.find_agent(former["name"])) or tx.make_agent(names.check_new_name(said))
 
 
 def _recipient(tx: Tx, word: str) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rookery.core import errors
+from rookery.core import errors, locality
 from rookery.core.delivery import KEEPER
 from rookery.store.port import Row
 
@@ -34,7 +34,7 @@ def register(tx: Tx, agent: Row, session: str, channel: str, address: Mapping[st
 def register_told(tx: Tx, agent: Row, session: str, ways: Mapping[str, Mapping[str, Any] | None]) -> None:
     """What a door told beside a join, as far as it can be believed."""
     for channel, address in ways.items():
-        if address and tx.caller.grant is None and tx.caller.process is not None:
+        if address and tx.caller.process is not None and locality.is_local(tx.caller, tx.world.host):
             register(tx, agent, session, channel, address, tx.caller.host, tx.caller.boot)
 
 

@@ -14,10 +14,11 @@ from rookery.core import errors, names, text, times
 from rookery.core import evidence as law
 from rookery.store.port import Row
 
-from . import held
+from . import decide, held
 from .mailbox import checked_limit
-from .tx import TASK, Tx, World
+from .tx import TASK, Tx
 from .verbs import Arg
+from .world import World
 
 BATCH = 2_000  # dropped in one go
 DAY_MS = 86_400_000
@@ -47,7 +48,9 @@ def shelved(world: World, found: law.Found) -> law.Fitted:
 
 def take(
     tx: Tx,
-    found: Annotated[list[dict[str, Any]], Arg("{kind, ref, title, body?, data?, failed?}, each", kind="json")],
+    found: Annotated[
+        list[dict[str, Any]], Arg("{kind, ref, title, body?, data?, failed?}, each", kind="json", cleans=True)
+    ],
     *,
     worker: Annotated[str, Arg("the worker it is of")] = "",
     agent: Annotated[str, Arg("the agent it is of; left out: the caller")] = "",
@@ -80,8 +83,10 @@ def _told(ready: Sequence[Mapping[str, Any]], made: Sequence[tuple[int, str]]) -
 
 
 def _is_trusted(tx: Tx) -> bool:
-    """A keeper or the person. What others tell of themselves is recorded as that, and is nobody's check."""
-    return tx.me()["name"] in (names.PERSON, names.SYSTEM) and tx.caller.grant is None
+    """A background service or the user. What others tell of themselves is recorded as that, and is nobody's check."""
+    if tx.caller.daemon_token or tx.caller.grant is not None:
+        return False
+    return tx.me()["name"] == names.SYSTEM or decide.is_user(tx)
 
 
 def _whose(tx: Tx, worker: str, agent: str) -> tuple[Row, Row | None]:

@@ -56,6 +56,22 @@ def export_mail(
     return {"letters": letters, "after": [rows[-1][key], rows[-1]["agent"]] if len(rows) == PAGE else None}
 
 
+def letters(
+    tx: Tx,
+    *,
+    after: Annotated[list[int] | None, Arg("the cursor of the last page")] = None,
+    id: Annotated[str, Arg("only this delivery, by the id it goes by outside")] = "",
+    thread: Annotated[str, Arg("only this conversation")] = "",
+) -> dict[str, Any]:
+    """Like an export, of what the caller sent or received."""
+    if not (id or thread):
+        raise errors.BadInput("Which letters?", "Give a message or a conversation; `inbox` lists what waits.")
+    me = tx.me()
+    page = export_mail(tx, after=after, id=id, thread=thread)
+    mine = [each for each in page["letters"] if me["name"] and me["name"] in (each["recipient"], each["from"])]
+    return {"letters": mine, "after": page["after"]}
+
+
 def _cursor(after: Sequence[int] | None) -> tuple[int, int]:
     if after is None:
         return 0, 0

@@ -90,4 +90,5 @@ def event(row: Row) -> dict[str, Any]:
     return {
         "seq": row["seq"], "at": times.iso(row["at"]), "type": row["type"], "actor": row["actor"],
         "target": row["target"], "ref": row["ref"], "preview": row["preview"], "data": json.loads(row["data"]),
+        "caller": json.loads(row["caller"]),
     }  # fmt: skip

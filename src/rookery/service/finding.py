@@ -1,7 +1,7 @@
 """Search: artifacts, messages, tasks and decisions of this team, by their words. Nothing of another team is looked at.
 
 Of artifacts the newest that match are ranked, by their words, by what they are, and by whether they failed or were
-pinned. Mail is the caller's own unless all of it is asked for.
+pinned. Mail is the caller's own; the user finds all of it.
 """
 
 import json
@@ -34,7 +34,7 @@ def search(
     task: Annotated[str, Arg("only of this task", flag="-t")] = "",
     failed: Annotated[bool, Arg("only artifacts that did not succeed")] = False,
     since: Annotated[int | None, Arg("only newer: 2h ago as 2h, or a time", kind="past")] = None,
-    everyone: Annotated[bool, Arg("the whole team's mail, not only yours")] = False,
+    everyone: Annotated[bool, Arg("the whole team's mail, for the user only")] = False,
     limit: Annotated[int | None, Arg("how many of each at most", flag="-n")] = None,
 ) -> dict[str, Any]:
     """A filter that only some of the four know leaves the others out."""

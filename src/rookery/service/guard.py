@@ -3,6 +3,7 @@
 It only looks, so that asking costs nobody anything: one look per folder above the path, however much is reserved.
 """
 
+import json
 from typing import Annotated, Any
 
 from rookery.core import errors, holding, patterns, text
@@ -34,12 +35,13 @@ def can_write(
     ],
     *,
     covered: Annotated[list[str] | None, Arg("everything these patterns cover", kind="wild", hidden=True)] = None,
+    visiting: Annotated[bool, Arg("the caller belongs to another team", hidden=True)] = False,
 ) -> dict[str, Any]:
     """Refused: everything, if a policy binds you; what lies outside, what someone else holds and, in a strict team,
-    what no lease of yours covers."""
+    what no lease of yours covers. `elsewhere`: paths are held in other working trees too (`turn.workspaces`)."""
     if not 1 <= len(paths) + len(covered or []) <= MOST:
         raise errors.BadInput(f"Ask about 1 to {MOST} paths.", "`rook can-write PATH...`.")
-    me = tx.me()
+    me = tx.visitor() if visiting else tx.me()
     if against := policies.refusal(tx, me):
         told = [_deny(path, against, "") | {"bound": True} for path in [*paths, *(covered or [])]]
     else:
@@ -49,7 +51,7 @@ def can_write(
     warned = [each["warning"] for each in told if "warning" in each]
     return {
         "allow": refused is None, "reason": (refused or told[0])["reason"], "paths": told,
-        "warnings": list(dict.fromkeys(warned)), "strict": tx.is_strict(),
+        "warnings": list(dict.fromkeys(warned)), "strict": tx.is_strict(), "elsewhere": _is_held_elsewhere(tx),
     }  # fmt: skip
 
 
@@ -64,10 +66,13 @@ def _verdict(tx: Tx, me: Row, written: str, asked: Asked | None) -> dict[str, An
     if here:
         return _held(tx, path, here[0])
     warning = {"warning": _warning(tx, path, there[0])} if there else {}
+    covered = bool(asked.file and mine) or any(
+        patterns.within(asked.pattern, patterns.parse(row["pattern"])) for row in mine
+    )
     if not tx.is_strict():
-        return {"path": path, "allow": True, "reason": "nobody else holds it"} | warning
-    if (asked.file and mine) or any(patterns.within(asked.pattern, patterns.parse(row["pattern"])) for row in mine):
-        return {"path": path, "allow": True, "reason": "covered by your lease"} | warning
+        return {"path": path, "allow": True, "reason": "nobody else holds it", "covered": covered} | warning
+    if covered:
+        return {"path": path, "allow": True, "reason": "covered by your lease", "covered": True} | warning
     hint = f"`rook task claim` a task with that path, or `rook reserve {text.word(path)}`."
     return _deny(path, "no lease of yours covers it", hint)
 
@@ -94,15 +99,52 @@ def _by_tree(tx: Tx, others: list[Row]) -> tuple[list[Row], list[Row]]:
     return ([] if rule == "off" else far), here
 
 
-def others(tx: Tx) -> dict[str, Any]:
+def others(
+    tx: Tx,
+    *,
+    visiting: Annotated[bool, Arg("the caller belongs to another team", hidden=True)] = False,
+) -> dict[str, Any]:
     """What others hold in this working tree, and whether more than that has to be asked; `bound`: why the caller may
     write nothing at all."""
-    me = tx.me()
+    me = tx.visitor() if visiting else tx.me()
     rows = [row for row in tx.all("list_holds", kind="path", agent=0, limit=HOLDS_LIMIT) if is_anothers(tx, me, row)]
     return {
         "patterns": list(dict.fromkeys(row["pattern"] for row in rows)),
-        "strict": tx.is_strict(), "bound": policies.refusal(tx, me),
+        "strict": tx.is_strict(), "bound": policies.refusal(tx, me), "elsewhere": _is_held_elsewhere(tx),
     }  # fmt: skip
+
+
+def _is_held_elsewhere(tx: Tx) -> bool:
+    """In another working tree than the caller's, or in that one by another team. A token is for one team and learns
+    nothing of others."""
+    return tx.caller.grant is None and tx.one("anyone_holds_elsewhere", tree=tx.caller.tree) is not None
+
+
+def workspaces(
+    tx: Tx,
+    paths: Annotated[list[str], Arg("full paths, symlinks followed")],
+    *,
+    folders: Annotated[list[str] | None, Arg("those that mean everything beneath them")] = None,
+) -> dict[str, Any]:
+    """Working trees that these paths lie in, or that lie in these folders, where any team of the store holds something;
+    the caller's own team in its own tree is left out."""
+    whole = folders or []
+    if tx.caller.grant is not None or len(paths) + len(whole) > MOST:
+        raise errors.BadInput(f"At most {MOST} paths, and not with a token.", "Ask in parts.")
+    above = sorted({folder for path in [*paths, *whole] for folder in _above(path)})
+    found = tx.all("store_trees_at", folders=json.dumps(above), limit=MOST)
+    for folder in whole:
+        low, high = f"{folder.rstrip('/')}/", f"{folder.rstrip('/')}0"  # "0" follows "/"
+        found += tx.all("store_trees_below", low=low, high=high, limit=MOST)
+    pairs = dict.fromkeys((row["team"], row["tree"]) for row in found)
+    own = (tx.team, tx.caller.tree)
+    return {"workspaces": [{"team": team, "tree": tree} for team, tree in pairs if (team, tree) != own]}
+
+
+def _above(path: str) -> list[str]:
+    """The path itself, and every folder above it."""
+    names = path.strip("/").split("/")
+    return ["/", *(f"/{'/'.join(names[:n])}" for n in range(1, len(names) + 1))]
 
 
 def is_anothers(tx: Tx, me: Row, row: Row) -> bool:

@@ -10,8 +10,9 @@ from rookery.core.health import concern
 from rookery.store.port import Row
 
 from . import monitor
-from .tx import REACHED, Tx, World
+from .tx import REACHED, Tx
 from .verbs import Arg
+from .world import World
 
 DAY_MS = 86_400_000
 NAMED = 5  # agents in a line

@@ -94,10 +94,27 @@ def stands(tx: Tx, row: Row) -> bool:
     return holder is not None and tx.is_local(holder) and state is presence.Liveness.LIVE and tx.now < limit
 
 
+def holder_state(tx: Tx, row: Row) -> presence.Liveness | None:
+    """How the holder of a task in progress is; None if nobody holds it, or only the lease's time decides."""
+    return _holder(tx, row)[1] if row["status"] == tasks.Status.IN_PROGRESS else None
+
+
 def _holder(tx: Tx, row: Row) -> tuple[Row | None, presence.Liveness | None]:
     """The session a lease was taken in, and how it is."""
     holder = tx.one("agent_by_session", session=row["session"]) if row["session"] else None
-    return holder, tx.liveness(holder) if holder else None
+    if holder is None:
+        return None, None
+    newest = tx.one("agent_by_session", session=holder["session"]) if holder["ended_at"] is not None else None
+    died = _has_died(tx, holder) and holder["end_reason"] != "taken over"  # whoever takes over has the task's epoch
+    if died or (newest is not None and _has_died(tx, newest)):
+        return holder, presence.Liveness.DEAD
+    return holder, tx.liveness(holder)
+
+
+def _has_died(tx: Tx, session: Row) -> bool:
+    """Is the process of this session gone? A session that a later join or a sweep ended died all the same."""
+    running = {**session, "session": session["asked"], "ended_at": None}
+    return session["end_reason"] == "died" or tx.liveness(running) is presence.Liveness.DEAD
 
 
 def lapse(tx: Tx, row: Row, because: str) -> None:
@@ -200,6 +217,7 @@ def ask_owner(
     from . import items
 
     owner, who = owner_of(tx, row), by or tx.me()["id"]
+    owner = tx.agent(names.PERSON) if owner["name"] == names.SYSTEM else owner  # the system answers nothing
     worker = items.failed_run(tx, row["id"], who) if kind == "failure" else None
     line = f"{title}: {why}" if why else title
     items.ask(tx, items.Asked(

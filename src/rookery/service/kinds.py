@@ -1,13 +1,15 @@
 """Kinds of workers: which there are, and one of them as it holds now.
 
-Files are ours, the person's and the repository's; what was registered is taken before all of them. A file that can not
-be read is an error to whoever uses that kind and a warning to whoever lists them; the others go on as they are.
+Files are ours, the user's and the repository's; what was registered is taken before all of them. A repository's file
+narrows what is below it; what it would widen holds once the user accepted it. A file that can not be read is an error
+to whoever uses that kind and a warning to whoever lists them; the others go on as they are.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
-from rookery.core import errors, kinds, names, text
+from rookery.core import errors, kinds, names, text, trust
 from rookery.core.kinds import Found, Kind
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
@@ -15,6 +17,8 @@ from rookery.store.port import Row
 from .tx import Tx
 from .verbs import Arg
 
+ALLOWS = "Start workers with this {key} instead of {below}."
+DEFAULT = "default"  # the kind of a worker for which none is named
 Name = Annotated[str, Arg("the kind", positional=True, metavar="NAME")]
 
 
@@ -24,6 +28,7 @@ class Standing(NamedTuple):
     kind: Kind
     found: Found
     instead_of: Sequence[Found]
+    not_in_force: Sequence[str] = ()  # fields of a repository's text that the user would have to accept
 
 
 # -- for others --------------------------------------------------------------------------------------------------------
@@ -31,7 +36,37 @@ class Standing(NamedTuple):
 
 def find(tx: Tx, name: str) -> Kind:
     """The kind of that name, or why there is none."""
-    return _standing(_written(tx, name) or _unknown(tx, name)).kind
+    return _standing(tx, _written(tx, name) or _unknown(tx, name)).kind
+
+
+def notes(tx: Tx, name: str) -> list[str]:
+    """What whoever starts a worker of that kind should know: what its file asks for and does not get."""
+    standing = _standing(tx, _written(tx, name) or _unknown(tx, name))
+    if not standing.not_in_force:
+        return []
+    return [f"{standing.found.where}: {', '.join(standing.not_in_force)} {trust.NOT_IN_FORCE}."]
+
+
+def requests(tx: Tx) -> list[trust.Request]:
+    """What the repository's kinds ask for and may not have by themselves."""
+    by_key: dict[str, list[Found]] = {}
+    for found in tx.world.directory.kinds():
+        by_key.setdefault(names.key(found.name), []).append(found)
+    asked: list[trust.Request] = []
+    for *before, last in by_key.values():
+        if last.layer == kinds.REPOSITORY and not last.problem:
+            with suppress(errors.BadInput):  # one that can not be read asks for nothing
+                asked += _asked(last, _parsed(last), _below(tx, before))
+    return asked
+
+
+def _asked(found: Found, kind: Kind, below: Kind) -> list[trust.Request]:
+    return [
+        trust.Request(found.where, f"kind {kind.name}: {key}", text.one_line(trust.shown(getattr(kind, key)), 80),
+                      ALLOWS.format(key=key, below=text.one_line(trust.shown(getattr(below, key)), 60) or "nothing"),
+                      found.digest, found.accepted)
+        for key in kinds.widened(kind, below)
+    ]  # fmt: skip
 
 
 # -- verbs -------------------------------------------------------------------------------------------------------------
@@ -42,14 +77,14 @@ def listed(tx: Tx) -> dict[str, Any]:
     by_key: dict[str, list[Found]] = {}
     for found in [*tx.world.directory.kinds(), *(_registered(row) for row in tx.all("registered_kinds"))]:
         by_key.setdefault(names.key(found.name), []).append(found)
-    return {"kinds": [_row(by_key[key]) for key in sorted(by_key)]}
+    return {"kinds": [_row(tx, by_key[key]) for key in sorted(by_key)]}
 
 
 def show(tx: Tx, name: Name) -> dict[str, Any]:
     """All of a kind, as a worker of it would be bound and told."""
     from rookery.core import briefs
 
-    standing = _standing(_written(tx, name) or _unknown(tx, name))
+    standing = _standing(tx, _written(tx, name) or _unknown(tx, name))
     return {
         **kinds.as_data(standing.kind), **_place(standing), "guardrails": briefs.guardrails(standing.kind),
         "written": standing.found.written,
@@ -99,15 +134,24 @@ def _registered(row: Row) -> Found:
     return Found(row["name"], kinds.REGISTERED, f"registered by {row['set_by'] or names.SYSTEM}", row["written"])
 
 
-def _standing(found: Sequence[Found]) -> Standing:
-    """What the last of these texts says; refused if that can not be read, or loosens what a repository may not."""
+def _standing(tx: Tx, found: Sequence[Found]) -> Standing:
+    """What the last of these texts says; refused if that can not be read. A repository's narrows what is below it, and
+    no more, until the user accepted it."""
     last, before = found[-1], found[:-1]
     kind = _parsed(last)
-    if last.layer == kinds.REPOSITORY and (loosened := _loosened(kind, before)):
-        hint = f"Give it another name; or whoever leads registers it: `rook kinds add {text.word(last.where)}`."
-        said = f"it gives up {loosened}, which the kind {kind.name} has elsewhere; a repository can not do that"
-        raise kinds.refused(last.where, 1, said, hint)
-    return Standing(kind, last, before)
+    if last.layer != kinds.REPOSITORY or last.accepted:
+        return Standing(kind, last, before)
+    below = _below(tx, before)
+    return Standing(kinds.narrowed(kind, below), last, before, kinds.widened(kind, below))
+
+
+def _below(tx: Tx, before: Sequence[Found]) -> Kind:
+    """What a repository's kind may narrow: the nearest one below it that can be read, else the default kind."""
+    for found in (*reversed(before), *reversed(tx.world.directory.kind(DEFAULT))):
+        if found.layer != kinds.REPOSITORY:
+            with suppress(errors.BadInput):
+                return _parsed(found)
+    return Kind(DEFAULT)
 
 
 def _parsed(found: Found) -> Kind:
@@ -137,9 +181,9 @@ def _unknown(tx: Tx, name: str, said: str = "No kind {name}.") -> Any:
 # -- as it is shown ----------------------------------------------------------------------------------------------------
 
 
-def _row(found: Sequence[Found]) -> dict[str, Any]:
+def _row(tx: Tx, found: Sequence[Found]) -> dict[str, Any]:
     try:
-        standing = _standing(found)
+        standing = _standing(tx, found)
     except errors.BadInput as error:
         last = found[-1]
         return {"name": last.name, "layer": last.layer, "source": last.where, "problem": error.message,
@@ -153,4 +197,5 @@ def _place(standing: Standing) -> dict[str, Any]:
     return {
         "layer": standing.found.layer, "source": standing.found.where,
         "instead_of": [found.where for found in standing.instead_of],
+        **({"not_in_force": list(standing.not_in_force)} if standing.not_in_force else {}),
     }  # fmt: skip

@@ -17,8 +17,9 @@ from . import artifacts, held, items, unlocking
 from .landing import find, terms_of
 from .questions import decider
 from .reviews import AUTHOR_FIRST_MS
-from .tx import Tx, World
+from .tx import Tx
 from .verbs import Arg
+from .world import World
 
 LINE = 1_000  # landings of a machine that are looked at
 KEPT_CHECKS = 20
@@ -140,6 +141,8 @@ def _job(tx: Tx, row: Row) -> dict[str, Any]:
         "expected": full["expected"], "result": full["result"], "undo": full["undo"], "step": full["step"],
         "undone": any(each["state"] == State.UNDONE for each in tx.all("landings_of_change", change=full["change"])),
         "message": f"{subject}\n\n{about}\n", "keep": landing.keep_under(tx.team, full["worker"]),
+        **{name: full[name] for name in ("base", "paths", "added", "removed", "patch")},
+        "files": json.loads(full["files"]),
     }  # fmt: skip
 
 
@@ -332,6 +335,7 @@ def failed(
     reason: Annotated[str, Arg("why it can not land as it is")],
     *,
     tail: Annotated[str, Arg("the last lines of what the check said")] = "",
+    code: Annotated[str, Arg("of a reason that the user is told of besides")] = "",
 ) -> dict[str, Any]:
     """It goes back to whoever made it, with the log, for another attempt; what was to be taken back stays."""
     row, why = _mine(tx, owner, id), text.one_line(reason, 500)
@@ -341,12 +345,25 @@ def failed(
         _stays(tx, row, why)
         return {"id": id, "state": State.LANDED.value}
     tx.event("land.failed", row["author"] or names.SYSTEM, target=row["branch"], ref=id, preview=why,
-             change=row["change"], task=row["task"], log=row["log"])  # fmt: skip
+             change=row["change"], task=row["task"], log=row["log"], code=code)  # fmt: skip
     last = text.plain(tail)[-TAIL_CHARACTERS:]
     if not _send_back(tx, row, why, last):
         _ask(tx, row, why, last)
+    if code:
+        _warn_user(tx, row, why, code)
     tx.ring(landing.KEEPER)
     return {"id": id, "state": State.FAILED.value}
+
+
+def _warn_user(tx: Tx, row: Row, why: str, code: str) -> None:
+    """Whatever else becomes of it: a record that is not true may be no mistake."""
+    person = tx.find_agent(names.PERSON) or tx.make_agent(names.PERSON)
+    held.tell(
+        tx, [person["name"]], f"{row['id']} did not land: {code}",
+        f"{row['change']} of {row['worker']} was not merged into {row['branch']}: {why}.\n\nIts worker may "
+        f"have changed the repository since it reported. `rook changes show {row['change']}` shows the record; "
+        f"`git diff {row['base'][:12]} {row['head'][:12]}` shows what the commit changes.", tags=("land",),
+    )  # fmt: skip
 
 
 def _ask(tx: Tx, row: Row, why: str, tail: str) -> None:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from rookery.core import errors, landing, tasks, text, times
 from rookery.core.docket import Action
-from rookery.core.landing import State
+from rookery.core.landing import Approval, Basis, State
 from rookery.store.port import Row
 
-from . import changes, conflicts, deliverables, held, items, policies, unlocking
+from . import changes, conflicts, decide, deliverables, held, items, policies, unlocking
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
@@ -25,7 +25,7 @@ Reason = Annotated[str, Arg("why", flag="-m")]
 # -- by itself -------------------------------------------------------------------------------------------------------
 
 
-def after_done(tx: Tx, task: str) -> None:
+def after_done(tx: Tx, task: str, basis: Basis = Basis.OPTION) -> None:
     """A task was completed: its change set stands in line, if it lands by itself and nobody has to judge it first.
     Asked before those who wait for the task are let go."""
     rows = tx.all("changes_of_task", task=task, limit=1)
@@ -36,11 +36,39 @@ def after_done(tx: Tx, task: str) -> None:
         return
     if policies.keeps_from_landing(tx, change["worker"]):
         return
-    if tasks.is_met(tasks.Status(row["status"]), row["review"]) and is_wanted(tx, change):
-        enqueue(tx, change, change["branch"])
+    if not tasks.is_met(tasks.Status(row["status"]), row["review"]):
+        return
+    if landing.is_approved(approval(tx, change, basis)):
+        _enqueue(tx, change, change["branch"])
 
 
-after_ship = after_done  # it was judged: the same question, with another answer
+def after_ship(tx: Tx, task: str) -> None:
+    """A review was passed by whoever calls."""
+    after_done(tx, task, Basis.REVIEW)
+
+
+def approval(tx: Tx, change: Row, basis: Basis, rule: str = "") -> Approval:
+    """What the ledger knows for the one decision, `core.landing.is_approved`."""
+    if basis is Basis.RULE:
+        return Approval(basis, has_rule=any(row["active"] and row["name"] == rule for row in tx.all("rules")))
+    if basis is Basis.VERDICT:
+        return Approval(basis, by_user=decide.is_user(tx))
+    wanted = is_wanted(tx, change)
+    if basis is Basis.OPTION or not wanted:
+        return Approval(basis, is_wanted=wanted)
+    return Approval(
+        basis, by_user=decide.is_user(tx), is_wanted=wanted, by_reviewer=_is_assigned(tx, change),
+        is_own=decide.is_own_work(tx, change["agent"]),
+    )  # fmt: skip
+
+
+def _is_assigned(tx: Tx, change: Row) -> bool:
+    """Is the caller the worker that the crew of this change started to review its task?"""
+    worker = tx.one("worker_of_agent", agent=tx.me()["id"])
+    return (
+        worker is not None and worker["role"] == "review" and bool(worker["crew"])
+        and worker["crew"] == change["crew"] and worker["task"] == change["task"]
+    )  # fmt: skip
 
 
 def is_wanted(tx: Tx, row: Row) -> bool:
@@ -53,7 +81,7 @@ def terms_of(tx: Tx, crew: str | None) -> dict[str, Any]:
     return json.loads(found["terms"]) if found else {}
 
 
-def enqueue(tx: Tx, change: Row, branch: str) -> str:
+def _enqueue(tx: Tx, change: Row, branch: str) -> str:
     """The landing of a change set; one that failed goes back into the line, any other is the same as before."""
     me = tx.me()
     known = tx.one("landing_of_change", change=change["id"])
@@ -121,9 +149,10 @@ def _decided(tx: Tx, delivered: Row, id: str) -> None:
     decisions.about(tx, decisions.Decided(**said))
 
 
-def put(tx: Tx, row: Row, branch: str) -> str:
-    """In line, if whoever asks may decide that."""
+def put(tx: Tx, row: Row, branch: str, rule: str = "") -> str:
+    """Put a change in the merge queue, if the user or a rule of theirs says so."""
     change, me = row["id"], tx.me()
+    _require_approval(tx, row, rule)
     policies.check(tx, me)
     if why := policies.keeps_from_landing(tx, row["worker"]):
         raise errors.Refused(f"{change} does not land: {why}.", code="READ_ONLY")
@@ -138,7 +167,17 @@ def put(tx: Tx, row: Row, branch: str) -> str:
         raise refusal
     if row["root"] is None:
         raise errors.Refused(f"The worker of {change} is gone, and with it where its repository is.", code="NO_WORKER")
-    return enqueue(tx, row, onto)
+    return _enqueue(tx, row, onto)
+
+
+def _require_approval(tx: Tx, change: Row, rule: str = "") -> None:
+    basis = Basis.RULE if rule else Basis.VERDICT
+    if landing.is_approved(approval(tx, change, basis, rule)):
+        return
+    decide.require_user(tx, "land a change")
+    raise errors.NotYours(
+        f"{change['id']} does not land: there is no rule {text.quoted(rule, 40)}.", "`rook rule list`."
+    )
 
 
 def _checked_branch(name: str) -> str:
@@ -155,8 +194,10 @@ def retry(tx: Tx, id: Id) -> dict[str, Any]:
     refusal = landing.retry_refusal(id, row["state"], row["task"], row["status"] or "")
     if refusal is not None:
         raise refusal
+    change = changes.find(tx, row["change"])
+    _require_approval(tx, change)
     tx.run("requeue_landing", id=id, branch=row["branch"])
-    _queued(tx, id, tx.me()["name"], changes.find(tx, row["change"]), row["branch"])
+    _queued(tx, id, tx.me()["name"], change, row["branch"])
     tx.beat()
     return card(find(tx, id))
 
@@ -177,6 +218,7 @@ def undo(tx: Tx, id: Id) -> dict[str, Any]:
 
 def drop(tx: Tx, id: Id, reason: Reason = "") -> dict[str, Any]:
     """Out of the line, for good: whoever waits for its task waits no longer."""
+    decide.require_user(tx, "drop a landing")
     row = find(tx, id)
     refusal = landing.drop_refusal(id, row["state"], row["step"], row["reason"])
     if refusal is not None:

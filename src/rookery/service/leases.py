@@ -247,7 +247,7 @@ def give_up(tx: Tx, row: Row, reason: str, *, epoch: int | None) -> dict[str, An
         result=json.dumps({"error": reason, "epoch": row["epoch"]}),
         why=why,
         review=row["review"],
-        author=None,
+        author=me["id"],
     )
     nearby.free_task(tx, id)
     held.note(tx, id, "fail", me["name"], reason or "failed")

@@ -1,16 +1,18 @@
 """Names and sessions: join, leave, rename, status, heartbeat, activity."""
 
+from itertools import islice
 from typing import Annotated, Any
 
-from rookery.core import errors, mail, mesh, names, naming, text, times
+from rookery.core import authority, errors, mail, mesh, names, naming, text, times
 from rookery.core.caller import Caller
 from rookery.core.presence import is_live
 from rookery.store.port import Row
 
-from . import endpoints, presence, upkeep
+from . import decide, endpoints, presence, upkeep
 from .tx import Tx
 from .verbs import Arg
 
+PEERS, LOOKED_AT = 50, 200  # a join tells of so many others, and looks at so many sessions for them
 ACTIVITY = ("edit", "test", "commit", "read", "tool")
 
 
@@ -29,7 +31,17 @@ def join(
     resume: Annotated[bool, Arg("whoever joined before goes on", hidden=True)] = False,
     terminal: Annotated[dict[str, Any] | None, Arg("where its program is shown", hidden=True)] = None,
 ) -> dict[str, Any]:
-    coordination = coordination or tx.settings["mail.coordination"]
+    facts = {"program": program, "model": model, "spec": spec, "coordination": coordination, "branch": branch}
+    return enter(tx, name, facts, takeover=takeover, role=role, human=human, resume=resume, terminal=terminal)
+
+
+def enter(
+    tx: Tx, name: str, facts: dict[str, str], *, takeover: bool = False, role: str = "", human: bool = False,
+    resume: bool = False, terminal: dict[str, Any] | None = None, by_hook: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Take a name, or go on under it. `facts` are what the session says of itself."""
+    coordination = facts.get("coordination") or tx.settings["mail.coordination"]
+    facts = {"program": "", "model": "", "spec": "", "branch": "", **facts, "coordination": coordination}
     if coordination not in mail.COORDINATION:
         raise errors.BadInput(
             f"No coordination level {text.one_line(coordination, 40)!r}.", f"One of: {', '.join(mail.COORDINATION)}."
@@ -37,20 +49,56 @@ def join(
     if not name and resume and (bound := bound_here(tx)):
         name = bound
     name = names.check_new_name(name) if name else new_name(tx)
-    agent = tx.find_agent(name) or tx.make_agent(name, role=role, is_human=human)
+    _refuse_second_name(tx, name, by_hook)
+    if tx.caller.origin is not None and tx.caller.origin.program:
+        decide.note_program(tx, "join")
+    _refuse_another(tx, name)
+    agent = _known(tx, name, by_hook) or tx.make_agent(name, role=role, is_human=human)
+    if tx.caller.daemon_token:
+        from . import daemon_token  # clients over HTTP only
+
+        daemon_token.require(tx, "join", agent)
     how = mesh.arrival(
         agent["name"], tx.liveness(agent), same_process=resume and _goes_on(tx, agent), takeover=takeover,
         seen_ms_ago=tx.now - (agent["heartbeat_at"] or tx.now), where=agent["cwd"] or "",
     )  # fmt: skip
+    if how is mesh.Arrival.TAKEOVER and tx.caller.daemon_token and not decide.is_session_of_caller(tx, agent):
+        raise tx.refuse(authority.live_name(agent["name"]), agent["name"])
     if how is mesh.Arrival.RESUME:
-        tx.run("refresh_session", session=agent["session"], cwd=tx.caller.cwd, branch=branch, model=model, spec=spec)
+        said = {each: facts[each] for each in ("branch", "model", "spec")}
+        tx.run("refresh_session", session=agent["session"], cwd=tx.caller.cwd, **said)
         session, epoch = agent["session"], agent["epoch"]
     else:
-        facts = {"program": program, "model": model, "spec": spec, "coordination": coordination, "branch": branch}
         session, epoch = new_session(tx, agent, facts, how, role, human, tx.caller)
     endpoints.register_told(tx, agent, session, {endpoints.TERMINAL: terminal})
     upkeep.sweep_when_due(tx)
     return _welcome(tx, agent, session, epoch, how)
+
+
+def _refuse_second_name(tx: Tx, name: str, by_hook: bool) -> None:
+    """An agent program keeps the name it has. A program that was started inside another one, and asks through its own
+    hooks, has a name of its own: what it judges is judged with the other in mind (`decide.is_own_work`)."""
+    tree = tx.tree
+    if tree is None or not tree.names or names.key(name) in map(names.key, tree.names):
+        return
+    known = tx.find_agent(name) or tx.renamed(name)
+    if known is not None and known["name"] in tree.names:
+        return
+    if by_hook and tree.program is not None and tx.caller.process != tree.program:
+        return
+    raise tx.refuse(authority.second_name(tree.names[0], name), name)
+
+
+def _known(tx: Tx, name: str, by_hook: bool) -> Row | None:
+    """The agent of this name. A process that an agent program left behind takes only new names: nothing tells which
+    agent it was. A program that was resumed says so by its hook."""
+    agent, tree, origin = tx.find_agent(name), tx.tree, tx.caller.origin
+    if agent is None or tree is None or tree.program or tree.run or origin is None or not origin.marked:
+        return agent
+    is_resumed = by_hook and tx.one("worker_of_agent", agent=agent["id"]) is None
+    if not (is_resumed or decide.is_session_of_caller(tx, agent)):
+        raise tx.refuse(authority.known_name(agent["name"]), agent["name"])
+    return agent
 
 
 def return_in(tx: Tx, agent: Row, before: Row, process: tuple[int, str]) -> str:
@@ -89,10 +137,9 @@ def new_session(
 
 def _welcome(tx: Tx, agent: Row, session: str, epoch: int, how: mesh.Arrival) -> dict[str, Any]:
     waiting = sum(row["waiting"] for row in tx.all("pending_counts", agent=agent["id"]))
-    others = [row for row in tx.all("present", everyone=0) if row["id"] != agent["id"] and is_live_row(tx, row)]
     return {
         "name": agent["name"], "team": tx.team, "session": session, "epoch": epoch, "arrival": how.value,
-        "unread": waiting, "peers": [row["name"] for row in others[:50]],
+        "unread": waiting, "peers": peers(tx, agent),
         "inherited": _left_behind(tx, agent) if how in (mesh.Arrival.RETURN, mesh.Arrival.TAKEOVER) else 0,
     }  # fmt: skip
 
@@ -101,6 +148,13 @@ def _left_behind(tx: Tx, agent: Row) -> int:
     """What the session before was given and never acknowledged, read or not: it is the new session's to deal with."""
     row = tx.one("unacknowledged", agent=agent["id"])
     return row["waiting"] if row else 0
+
+
+def peers(tx: Tx, agent: Row) -> list[str]:
+    """Others who are here, in the order of their arrival: of many, those who came last. `who` lists everyone."""
+    rows = (row for row in tx.all("newest_sessions", limit=LOOKED_AT) if row["id"] != agent["id"])
+    live = (row for row in rows if is_live_row(tx, row))
+    return [row["name"] for row in islice(live, PEERS)][::-1]
 
 
 def is_live_row(tx: Tx, row: Row) -> bool:
@@ -112,9 +166,64 @@ def new_name(tx: Tx) -> str:
     return naming.generate_name(
         tx.settings["names.theme"],
         tx.settings["names.words"],
-        lambda n: tx.find_agent(n) is not None,
+        lambda n: tx.find_agent(n) is not None or bool(kept_for(tx, n)),
         tx.world.chance.below,
     )
+
+
+# -- names that are kept for someone ---------------------------------------------------------------------------------
+
+
+def kept_for(tx: Tx, name: str, me: Row | None = None) -> str:
+    """Whom a name is kept for: the leader, an agent of the team's definition, or one that had it before; "" if it is
+    free. `me` is the agent that wants it: its own names are no one else's."""
+    if me is not None and names.key(name) == me["key"]:
+        return ""
+    leader = tx.leader()
+    if leader and names.skeleton(name) == names.skeleton(leader):
+        return f"the leader, {leader}"
+    if tx.world.directory.is_defined(name) or _is_defined_here(tx, name):
+        return "an agent of the team's definition"
+    former = tx.one("former_name", key=names.key(name))
+    return f"{former['name']}, which had it before" if former and (me is None or former["name"] != me["name"]) else ""
+
+
+def _is_defined_here(tx: Tx, name: str) -> bool:
+    found = tx.find_agent(name)
+    row = tx.one("agent_terms", id=found["id"]) if found else None
+    return bool(row and row["defined"])
+
+
+def refuse_kept(tx: Tx, name: str, me: Row | None = None) -> None:
+    """A name that is kept for someone is not given to another."""
+    if whose := kept_for(tx, name, me):
+        raise errors.NotYours(
+            f"The name {name} is kept for {whose}.", "Choose another name, or leave it out to be given one.",
+            code="NAME_KEPT", name=name,
+        )  # fmt: skip
+
+
+def _refuse_another(tx: Tx, name: str) -> None:
+    """The leader's name, or one of the team's definition, is joined by whoever comes first, but not by a process that
+    is another agent: a worker's program, say."""
+    whose = kept_for(tx, name)
+    other = next((each for each in _agents_above(tx) if names.key(each) != names.key(name)), "") if whose else ""
+    if other:
+        raise errors.NotYours(
+            f"The name {name} is kept for {whose}; this process is {other}.",
+            "Join from a terminal of your own, where no agent runs.", code="NAME_KEPT", name=name,
+        )  # fmt: skip
+
+
+def _agents_above(tx: Tx) -> list[str]:
+    """The agents with a live session in the caller's process or above it."""
+    processes = [*([tx.caller.process] if tx.caller.process else []), *tx.caller.lineage]
+    bound = [
+        row
+        for pid, started in processes
+        for row in tx.all("sessions_of_process", pid=pid, started=started, boot=tx.caller.boot, host=tx.caller.host)
+    ]
+    return [row["name"] for row in bound if row["ended_at"] is None and row["session"] == row["id"]]
 
 
 def _goes_on(tx: Tx, agent: Row) -> bool:
@@ -181,10 +290,7 @@ def my_own_session(tx: Tx) -> Row:
 def rename(tx: Tx, name: Annotated[str, Arg("the new name", positional=True)]) -> dict[str, Any]:
     me = my_own_session(tx)
     name = names.check_new_name(name)
-    if tx.caller.grant is not None and names.key(name) != me["key"] and tx.world.directory.is_defined(name):
-        from rookery.core import tokens
-
-        raise tokens.not_you(tx.caller.grant, name)  # the leader's name, say, before the leader came
+    refuse_kept(tx, name, me)
     taken = tx.find_agent(name)
     if taken is not None and taken["id"] != me["id"]:
         raise errors.NameTaken(
@@ -224,7 +330,8 @@ def status(
 
 
 def _note_of(tx: Tx, me: Row) -> str:
-    return next((row["note"] for row in tx.all("present", everyone=1) if row["id"] == me["id"]), "")
+    row = tx.one("present_one", agent=me["id"])
+    return row["note"] or "" if row else ""
 
 
 def heartbeat(tx: Tx) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""What an agent should know of, read from the log with a cursor: seed 002's inbox.
+"""What an agent should know of, read from the log with a cursor: the inbox of the pi-team contract.
 
-Nothing is kept for it, so it can not be lost or go stale: it is computed from the log whenever someone asks. An event
-says whom it concerned when it happened, so the answer for a cursor never changes. Only the text of mail is looked up.
+It is computed from the log whenever an agent asks. An event says whom it concerned when it happened, so the answer for
+a cursor never changes. Only the text of mail is looked up. One number is kept for each agent: the event after which it
+is told of all tasks (its first poll, or when the team's definition named it).
 """
 
 import json
@@ -11,13 +12,16 @@ from rookery.core import errors, names, times
 from rookery.core import feed as words
 from rookery.store.port import Row
 
+from .daemon_token import owns_mail
 from .tx import Tx
 from .verbs import Arg
 
 PAGE = 500
 SCAN = 5_000  # how much of the log one call looks at; `nextSince` tells how far it came
 MAX_EVENTS = 1_000
-UNTOLD = ("mail.expired", "swept")
+CONTENT_BYTES = 1_000_000  # of whole messages in one answer: what would exceed it comes with the next
+UNTOLD = ("mail.expired", "swept", "inbox.open")
+FOR_ALL = ("task.start", "task.done", "task.failed")  # told to everyone whose inbox is open, the actor too
 _read = json.JSONDecoder().raw_decode  # what we wrote ourselves: `loads` looks for what could be around it
 
 
@@ -30,7 +34,7 @@ def notices(
     if since < 0 or not 1 <= limit <= MAX_EVENTS:
         raise errors.BadInput("A cursor is not negative, and a limit is 1 to 1000.", "Start with since=0.")
     me = tx.me()
-    mine = _names_of(tx, me)
+    mine, sees_mail, opened = _names_of(tx, me), owns_mail(tx), _opened(tx, me)
     position = tx.one("ledger_position") or {"seq": 0, "horizon": 0}
     if since and since < position["horizon"]:
         raise errors.CursorTooOld(
@@ -39,30 +43,53 @@ def notices(
             horizon=position["horizon"],
         )
     found: list[dict[str, Any]] = []
-    cursor, looked, page = since, 0, limit
+    cursor, looked, page, room = since, 0, limit, CONTENT_BYTES
     while looked < SCAN:
         rows = tx.all("notices_after", agent=me["id"], cursor=cursor, limit=page)
         for row in rows:
             cursor = row["seq"]
-            if (told := _notice(mine, row)) is not None:
+            if (told := _notice(mine, opened, row)) is not None and (sees_mail or told["type"] != "message"):
                 found.append(told)
-                if len(found) == limit:
-                    return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
+                room -= len(told.get("content", ""))
+                if len(found) == limit or room <= 0:
+                    return _page(found, cursor, position, opened)
         if len(rows) < page:
             break
         looked, page = looked + page, PAGE
-    return {"events": found, "nextSince": cursor, "more": cursor < position["seq"]}
+    return _page(found, cursor, position, opened)
 
 
-def _notice(mine: frozenset[str], row: Row) -> dict[str, Any] | None:
-    """The event as this agent is told of it; None if it does not concern it."""
+def _page(found: list[dict[str, Any]], cursor: int, position: Row, opened: int | None) -> dict[str, Any]:
+    return {"events": found, "nextSince": cursor, "more": cursor < position["seq"], "opened": opened is not None}
+
+
+def open_inbox(tx: Tx) -> dict[str, Any]:
+    """From now on the caller is told of every task that is claimed, completed or failed, whomever it concerns."""
+    me = tx.me()
+    opened = _opened(tx, me) is None
+    if opened:
+        tx.run("open_inbox", agent=me["id"], seq=tx.event("inbox.open", me["name"]))
+    return {"opened": opened}
+
+
+def _opened(tx: Tx, me: Row) -> int | None:
+    """The event after which an agent is told of all tasks: its first poll, or its place in the team's definition."""
+    row = tx.one("inbox_from", agent=me["id"])
+    if row is not None and row["seq"] is not None:
+        return row["seq"]
+    return 0 if any(names.key(name) == me["key"] for name in tx.settings["agents"]) else None
+
+
+def _notice(mine: frozenset[str], opened: int | None, row: Row) -> dict[str, Any] | None:
+    """The event as this agent is told of it; None if it is not told of it."""
     if row["type"] == "message":
         return _of_message(row) if row["got"] else None
-    if row["type"] in UNTOLD or names.key(row["actor"]) in mine:
+    for_all = row["type"] in FOR_ALL and opened is not None and row["seq"] > opened
+    if row["type"] in UNTOLD or (names.key(row["actor"]) in mine and not for_all):
         return None
     told = _shown(row)
     concerned: list[str] = [*row["target"].split(","), *told["payload"].pop("for", [])]
-    return told if any(names.key(name.strip()) in mine for name in concerned) else None
+    return told if for_all or any(names.key(name.strip()) in mine for name in concerned) else None
 
 
 def _names_of(tx: Tx, me: Row) -> frozenset[str]:
@@ -76,6 +103,8 @@ def _of_message(row: Row) -> dict[str, Any]:
     told["type"] = "thread_message" if thread.startswith("thread-") else "message"
     told["threadId"] = thread
     told["payload"] |= {"messageId": row["ref"], "threadId": thread, "body": row["body"]}
+    if row["content"] is not None:
+        told["content"] = row["content"]
     return told
 
 

@@ -11,7 +11,8 @@ from rookery.core import errors
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from .tx import WORKED, Tx, WritePolicy
+from .tx import WORKED, Tx
+from .world import WritePolicy
 
 if TYPE_CHECKING:
     from rookery.core.kinds import Kind

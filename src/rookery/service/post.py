@@ -9,7 +9,7 @@ from rookery.core.delivery import KEEPER
 from rookery.store.port import Row
 
 from . import idempotency, raising
-from .recipients import Recipients, members, resolve
+from .recipients import Recipients, other_members, resolve
 from .tx import REACHED, WORKED, Tx
 from .verbs import Arg
 
@@ -90,8 +90,7 @@ def broadcast(
     stale: Annotated[bool, Arg("take it although its time is over", hidden=True)] = False,
 ) -> dict[str, Any]:
     sender = tx.me()
-    out = {names.key(form) for name in exclude or [] for form in (name, f"{group}/{name}")} | {sender["key"]}
-    named = [row for row in members(tx, group) if row["key"] not in out]
+    named = other_members(tx, sender, group, exclude or [])
     draft = _draft(tx, type, priority, subject, body, payload, context, attachments, tags, expires, None, stale)
     if draft.label == mail.ASK_HUMAN:
         raise errors.BadInput("A question for a human is not for everyone.", "`rook send user -t ask-human -s ...`.")
@@ -107,7 +106,7 @@ def broadcast(
     notes = route(tx, sender, draft, Recipients(named, address, group, {}))
     _spend(tx, sender, named)
     told = [([row], row["name"]) for row in named] if separate else [(named, address)]
-    root = _thread_root(tx, thread or reply_to)
+    root = _thread_root(tx, sender, thread, reply_to)
     sent = [
         deliver(tx, sender, draft, Recipients(rows, to, group, {}), group=group, thread=root, reply_to=reply_to)
         for rows, to in told
@@ -218,7 +217,7 @@ def dispatch(
     notes = [*notes, *route(tx, sender, draft, recipients)]
     (spend or _spend)(tx, sender, recipients.rows)
     reply_to: str = said("reply_to", "")
-    root = _thread_root(tx, said("thread") or reply_to)
+    root = _thread_root(tx, sender, said("thread", ""), reply_to)
     result = deliver(
         tx, sender, draft, recipients, group=said("group") or recipients.group, thread=root, reply_to=reply_to, id=id
     )
@@ -401,15 +400,23 @@ def _may_spend(tx: Tx, sender: Row, to: Sequence[Row]) -> bool:
     return True
 
 
-def _thread_root(tx: Tx, reference: str) -> str:
+def _thread_root(tx: Tx, sender: Row, thread: str, reply_to: str) -> str:
+    """The thread that a message continues; "" begins one. The sender must take part in it, because from then on it may
+    read all of it. With open addresses a thread may have any name, and a `reply_to` that is not here begins one."""
+    reference = thread or reply_to
     if not reference:
         return ""
     row = tx.one("message_by_id", id=mail.reference(reference, "the conversation"))
     if row is None and (part := ids.split_copy(reference)):
         row = tx.one("message_by_id", id=part[0])
-    if row is None and not tx.caller.open_addresses and tx.one("discussion", id=reference) is None:
-        raise unknown_message(reference)
-    return row["thread"] if row else reference
+    if row is None and not tx.caller.open_addresses:
+        if tx.one("discussion", id=reference) is None:
+            raise unknown_message(reference)
+        return reference
+    root = row["thread"] if row else thread
+    if root:
+        _require_part(tx, sender, root, reference)
+    return root
 
 
 def _conversation(tx: Tx, sender: Row, id: str) -> Row:
@@ -417,12 +424,17 @@ def _conversation(tx: Tx, sender: Row, id: str) -> Row:
     original = tx.one("message_by_id", id=message_id_of(tx, id))
     if original is None:
         raise unknown_message(id)
-    if sender["name"] == names.PERSON or tx.caller.open_addresses:
-        return original
-    people = [row["name"] for row in tx.all("thread_people", thread=original["thread"])]
-    if sender["name"] not in people:
-        raise errors.NotYours(f"You take no part in {id}.", f"`rook send {original['sender_name']}` begins a new one.")
+    _require_part(tx, sender, original["thread"], id)
     return original
+
+
+def _require_part(tx: Tx, sender: Row, thread: str, id: str) -> None:
+    is_client = tx.caller.open_addresses and tx.tree is None  # of a contract in which anyone answers anything
+    if sender["name"] in (names.PERSON, names.SYSTEM) or is_client:
+        return
+    people = [row["name"] for row in tx.all("thread_people", thread=thread)]
+    if people and sender["name"] not in people:
+        raise errors.NotYours(f"You take no part in {id}.", f"`rook send {people[0]} -s SUBJECT` begins a new thread.")
 
 
 def _answered(tx: Tx, sender: Row, original: Row, everyone: bool) -> list[str]:

@@ -62,7 +62,7 @@ def _ways(tx: Tx, agent: Row) -> list[dict[str, Any]]:
 
 def seen(tx: Tx, agent: Row) -> dict[str, Any]:
     """One agent as `who` shows it."""
-    row = next((row for row in tx.all("present", everyone=1) if row["id"] == agent["id"]), None)
+    row = tx.one("present_one", agent=agent["id"])
     if row is None:
         return {"name": agent["name"], "status": "offline", "session": None}
     return _card(tx, row, _recent(tx).get(row["id"], {}), _vitals(tx).get(row["id"]))

@@ -15,9 +15,10 @@ from rookery.store.port import Row
 
 from . import changes, deliverables, held, items, leases, questions, results
 from .questions import Run, mine
-from .tx import Tx, World
+from .tx import Tx
 from .verbs import Arg, Ask
 from .workers import of_agent
+from .world import World
 
 SHOWN = 2_000  # characters of a summary in a message
 

@@ -11,7 +11,7 @@ from rookery.core import docket, errors, names, protocol, text, times, workers
 from rookery.core.workers import Report, State
 from rookery.store.port import Row
 
-from . import held, items
+from . import decide, held, items
 from .mailbox import checked_limit
 from .tx import Tx
 from .verbs import Arg
@@ -232,7 +232,7 @@ def answered_by_reply(tx: Tx, id: str, me: Row, body: str) -> str:
 
 
 def refuse_others(tx: Tx, row: Row, me: Row) -> None:
-    if me["id"] == row["asker_id"]:
+    if decide.is_own_work(tx, row["asker_id"]):
         raise errors.NotYours("Nobody answers their own question.", "`rook wait` waits for it.", code="OWN_QUESTION")
     above = tx.one("worker", id=row["parent"]) if row["parent"] else None
     if me["id"] not in (row["asked_of"], row["asked_by"], above["agent"] if above else 0) and not tx.may_steer(me):

@@ -26,9 +26,7 @@ def resolve(tx: Tx, sender: Row, to: Sequence[str], *, starts: bool = False) -> 
     for word in dict.fromkeys(to):
         target = names.parse_target(word)
         if target.kind == "broadcast":
-            rows = [
-                row for row in members(tx, "" if target.name == "all" else target.name) if row["id"] != sender["id"]
-            ]
+            rows = other_members(tx, sender, "" if target.name == "all" else target.name)
             group = target.name
         else:
             meant = (_of_role if target.kind == "any" else _named)(tx, sender, target.name, starts)
@@ -62,34 +60,50 @@ def _started(tx: Tx, sender: Row, name: str) -> _Meant | None:
     return _Meant(made, made["role"]) if made else None
 
 
+def other_members(tx: Tx, sender: Row, group: str, exclude: Sequence[str] = ()) -> list[Row]:
+    """The members but the sender and `exclude`. `ada` and `dev/ada` are one member of dev unless both have joined."""
+    out = {names.member(group, name) for name in exclude}
+
+    def is_other(row: Row) -> bool:
+        same = names.member(group, row["key"]) == names.member(group, sender["key"])
+        return row["id"] != sender["id"] and (not same or (_has_joined(row) and _has_joined(sender)))
+
+    return [row for row in members(tx, group) if is_other(row) and names.member(group, row["key"]) not in out]
+
+
 def members(tx: Tx, group: str) -> list[Row]:
+    """The agents that the team's definition lists. An address `group/name` that is not listed is a member once it has
+    joined, and in a group without a definition from its first use on."""
     if not group:
         return [tx.agent(row["name"]) for row in tx.all("agents_expected")]
     key = names.key(names.check_name(group))
-    stored = [row["name"] for row in tx.all("stored_group", key=key)] if tx.flags & DEFINED else []
-    listed = stored or [_member(tx, group, name) for name in tx.world.directory.members(group)]
-    within = [row["name"] for row in tx.all("agents_of_group", low=f"{key}/", high=f"{key}0")]
-    chosen = dict.fromkeys([*listed, *within])
-    if not chosen:
+    stored = [tx.agent(row["name"]) for row in tx.all("stored_group", key=key)] if tx.flags & DEFINED else []
+    listed = stored or [_listed_member(tx, group, name) for name in tx.world.directory.members(group)]
+    within = [tx.agent(row["name"]) for row in tx.all("agents_of_group", low=f"{key}/", high=f"{key}0")]
+    chosen = {row["key"]: row for row in (*listed, *(row for row in within if not listed or _has_joined(row)))}
+    if not chosen and not tx.caller.open_addresses:
         known = sorted({*tx.world.directory.groups(), *(row["name"] for row in tx.all("stored_groups"))})
-        if tx.caller.open_addresses:
-            return []
         raise errors.UnknownName(
             f"No group named {group}.",
             f"Known: {', '.join(known)}." if known else "Define it under [groups] in rookery.toml.",
             code="UNKNOWN_GROUP",
         )
-    return [tx.find_agent(name) or tx.make_agent(name) for name in chosen]
+    return list(chosen.values())
 
 
-def _member(tx: Tx, group: str, name: str) -> str:
-    """A listed member is `name`, unless only `group/name` is known."""
+def _listed_member(tx: Tx, group: str, name: str) -> Row:
+    """The agent `name`; `group/name` where only that one is known, or only that one has joined."""
     if name != names.PERSON:
         names.check_new_name(name)  # written by hand in a settings file: no impossible agent may come of it
-    inside = f"{group}/{name}"
-    if "/" not in name and tx.find_agent(name) is None and tx.find_agent(inside) is not None:
+    plain = tx.find_agent(name)
+    inside = tx.find_agent(f"{group}/{name}") if "/" not in name else None
+    if inside is not None and (plain is None or (_has_joined(inside) and not _has_joined(plain))):
         return inside
-    return name
+    return plain or tx.make_agent(name)
+
+
+def _has_joined(row: Row) -> bool:
+    return row["session"] is not None
 
 
 def _of_role(tx: Tx, sender: Row, role: str, starts: bool) -> _Meant:

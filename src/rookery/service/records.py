@@ -11,8 +11,9 @@ from rookery.core import artifacts, errors, names, secrets, text
 
 from . import artifacts as shared
 from . import supervising, workers
-from .tx import Tx, World
+from .tx import Tx
 from .verbs import Arg
+from .world import World
 
 MOST = (1 << 53) - 1
 NAMES: Mapping[str, str] = {

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from rookery.core import errors, holding, names, patterns, presence, tasks, text
+from rookery.core import errors, holding, patterns, presence, tasks, text
 from rookery.store.port import Row
 
-from . import held, nearby, policies, post
+from . import decide, held, nearby, policies, post
 from . import holding as holds
 from .tx import Tx
 from .verbs import Arg
@@ -218,8 +218,7 @@ def give_up(tx: Tx, me: Row, rows: Sequence[Row], reason: str) -> None:
 
 
 def _force(tx: Tx, me: Row, wanted: Sequence[patterns.Pattern], reason: str) -> dict[str, Any]:
-    if me["name"] != names.PERSON:
-        raise errors.NotYours("Only the person takes what others hold.", "`rook send` to ask, or `rook escalate`.")
+    decide.require_user(tx, "release what others hold")
     if not wanted:
         raise errors.BadInput("Release what?", "Give the paths; --all is yours alone.")
     near = {row["id"]: row for pattern in wanted for row in nearby.overlapping(tx, pattern)}

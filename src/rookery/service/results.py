@@ -21,6 +21,7 @@ def reported(tx: Tx, worker: Row, row: Row) -> None:
     lands = tx.one("landing_of_change", change=row["change"]) if row["change"] else None
     if lands is not None and lands["state"] != landing.State.FAILED:
         deliverables.settle(tx, row, Standing.PROMOTED)  # it lands by itself: that was decided beforehand
+        _record_option(tx, worker, row, lands["id"])
         return
     if worker["role"] == "plan":
         deliverables.settle(tx, row, Standing.ACCEPTED)  # its crew takes it from here
@@ -32,6 +33,16 @@ def reported(tx: Tx, worker: Row, row: Row) -> None:
         verdicts.by_rule(tx, worker, row, rule, seen.risk)
     elif not _is_judged_by_crew(tx, row):
         ask(tx, worker, row, seen.risk)
+
+
+def _record_option(tx: Tx, worker: Row, row: Row, lands: str) -> None:
+    """The decision log names the option of the user's that let it land."""
+    from . import decisions
+    from . import landing as queue
+
+    option = landing.option_of(queue.terms_of(tx, worker["crew"]), worker["crew"])
+    said = decided(tx, row, Action.PROMOTE, effect={"landing": lands}, rule=option)
+    tx.as_agent(system(tx), lambda: decisions.record(tx, decisions.Decided(**said)))
 
 
 def shipped(tx: Tx, task: str) -> None:
@@ -61,11 +72,12 @@ def look(tx: Tx, worker: Row, row: Row) -> docket.Seen:
     count, lines = (change["paths"], change["added"] + change["removed"]) if change else (0, 0)
     checks = deliverables.checks_of(row)
     gone = sum(each["status"] == "D" for each in files)
-    size = docket.Size(count, lines, gone, any(map(docket.steers, paths)))
+    binary = sum(bool(each.get("binary")) for each in files)
+    size = docket.Size(count, lines, gone, any(map(docket.steers, paths)), binary)
     risk = docket.risk_of(size, checks, contested(tx, row["change"]), row["outcome"])
     return docket.Seen(
         worker["kind"], worker["host"], row["outcome"], paths, len(files) == count, count, lines, checks, risk,
-        bool(change),
+        bool(change), binary,
     )  # fmt: skip
 
 
@@ -97,18 +109,19 @@ def ask(tx: Tx, worker: Row, row: Row, risk: docket.Risk) -> str:
     """Put it before whoever decides about its worker."""
     named = docket.result_of(row["worker"], row["version"])
     made = tx.one("change", id=row["change"]) if row["change"] else None
-    size = (
-        f"{made['paths']} {'file' if made['paths'] == 1 else 'files'}, +{made['added']} -{made['removed']}"
-        if made
-        else ""
-    )
-    wanted = f"promote {size}?" if made else f"accept this ({row['outcome']})?"
+    wanted = f"promote {_size(made)}?" if made else f"accept this ({row['outcome']})?"
     return items.ask(tx, items.Asked(
         "result", row["task"] or worker["id"],
         f"{worker['id']} ({worker['name']}): {wanted} {text.one_line(row['summary'], 200)}",
         questions.decider(tx, worker)["id"], _otherwise(tx, worker, row), detail=row["summary"], subject=named,
         worker=worker["id"], rank=Rank.CHANGE if made else Rank.READY, risk=risk,
     ), by=worker["agent"])  # fmt: skip
+
+
+def _size(made: Row) -> str:
+    binary = sum(bool(each.get("binary")) for each in json.loads(made["files"]))
+    files = f"{made['paths']} {'file' if made['paths'] == 1 else 'files'}"
+    return f"{files}, +{made['added']} -{made['removed']}{f', {binary} binary' if binary else ''}"
 
 
 def _otherwise(tx: Tx, worker: Row, row: Row) -> str:

@@ -8,7 +8,7 @@ from rookery.core import errors, tasks, text
 from rookery.core.docket import Action, Standing
 from rookery.store.port import Row
 
-from . import deliverables, held, landing, results, unlocking
+from . import decide, deliverables, held, landing, results, unlocking
 from . import tasks as things
 from .tx import Tx
 from .verbs import Arg
@@ -55,7 +55,7 @@ def _decided(tx: Tx, delivered: Row, verdict: str, feedback: str) -> None:
 def judge(tx: Tx, row: Row, verdict: str, feedback: str, judged: int, commit: str = "") -> None:
     """A verdict on that completion, and all that follows from it."""
     id, me = row["id"], tx.me()
-    _check(tx, row, me["id"], judged, verdict, feedback, commit)
+    _check(tx, row, judged, verdict, feedback, commit)
     feedback = text.check_text(feedback, "the feedback")[:10_000]
     outcome = tasks.review_outcome(tasks.Verdict(verdict), row["rounds"], feedback)
     back = outcome.status is tasks.Status.PENDING
@@ -89,7 +89,7 @@ def judge(tx: Tx, row: Row, verdict: str, feedback: str, judged: int, commit: st
     _settle_reviewer(tx, me, id, verdict, feedback)
 
 
-def _check(tx: Tx, row: Any, reviewer: int, epoch: int, verdict: str, feedback: str, commit: str) -> None:
+def _check(tx: Tx, row: Any, epoch: int, verdict: str, feedback: str, commit: str) -> None:
     if verdict not in tuple(tasks.Verdict):
         raise errors.BadInput(f"No verdict {text.one_line(verdict, 40)!r}.", f"One of: {', '.join(tasks.Verdict)}.")
     if verdict != tasks.Verdict.SHIP and not feedback.strip():
@@ -98,7 +98,7 @@ def _check(tx: Tx, row: Any, reviewer: int, epoch: int, verdict: str, feedback: 
         raise errors.Refused(
             f"{row['id']} waits for no review: it is {row['status']}.", "`rook task show ID`.", code="NO_REVIEW_DUE"
         )
-    if row["author"] == reviewer:
+    if row["author"] and decide.is_own_work(tx, row["author"]):
         raise errors.NotYours(
             "Nobody reviews their own work.", "Ask another agent: `rook send any:reviewer`.", code="OWN_WORK"
         )

@@ -7,7 +7,7 @@ were seen to pass. What a worker says of itself matches nothing.
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rookery.core import docket, errors, text, times
 from rookery.core.docket import Action
@@ -15,6 +15,10 @@ from rookery.store.port import Row
 
 from .tx import Tx
 from .verbs import Arg
+from .world import ReadFirst
+
+if TYPE_CHECKING:
+    from rookery.extensions import Policy
 
 NAME_LIMIT = 60
 MOST = 100  # rules of a team
@@ -39,7 +43,6 @@ def add(
     risk: Annotated[str, Arg("at most this risk", choices=("low", "medium", "high"))] = "low",
 ) -> dict[str, Any]:
     """A rule of that name is replaced. What is not said does not narrow it, but checks and risk always do."""
-    _refuse_worker(tx)
     matches = {
         "kinds": kinds or [], "hosts": hosts or [], "paths": paths or [], "files": max_files, "lines": max_lines,
         "policies": policies or [], "checks": checks, "risk": risk,
@@ -61,18 +64,11 @@ def listed(tx: Tx) -> dict[str, Any]:
 
 
 def remove(tx: Tx, name: Name) -> dict[str, Any]:
-    _refuse_worker(tx)
     if not tx.run("drop_rule", name=name):
         raise errors.UnknownName(f"No rule {text.quoted(name, 40)}.", "`rook rule list`.", code="UNKNOWN_RULE")
     tx.event("rule.remove", tx.me()["name"], ref=name)
     tx.beat()
     return {"name": name, "removed": True}
-
-
-def _refuse_worker(tx: Tx) -> None:
-    """A leader may be a worker that Rookery started: it is then bound as any worker, and sets no rule for itself."""
-    if tx.one("worker_of_agent", agent=tx.me()["id"]) is not None:
-        raise errors.NotYours("A worker sets no rules.", "The person does: `rook escalate`.", code="NOT_YOURS")
 
 
 def _checked(name: str) -> str:
@@ -96,16 +92,20 @@ def _agreed(tx: Tx, named: Sequence[str], verdict: str, seen: docket.Seen) -> bo
     """Does each of these policies say the same? One that is not there, fails or takes long does not."""
     if not named:
         return True
-    from rookery import extensions  # few rules name one
-
-    known = extensions.policies(tx.settings)
+    known = _installed(tx)
     return all(name in known and known[name](docket.facts(seen)) == verdict for name in named)
 
 
-def _check_policies(tx: Tx, named: Sequence[str]) -> None:
-    from rookery import extensions
+def _installed(tx: Tx) -> "dict[str, Policy]":
+    from rookery import extensions  # few rules name one
 
-    known = extensions.policies(tx.settings) if named else {}
+    if not extensions.is_loaded(extensions.POLICIES):
+        raise ReadFirst(lambda: extensions.found(extensions.POLICIES))
+    return extensions.policies(tx.settings)
+
+
+def _check_policies(tx: Tx, named: Sequence[str]) -> None:
+    known = _installed(tx) if named else {}
     for name in named:
         if name not in known:
             raise errors.UnknownName(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from rookery.core import errors, holding
+from rookery.core import errors, holding, landing, names
 from rookery.store.port import Row
 
 from . import holding as holds
@@ -25,6 +25,10 @@ def take(
     """One of them. Taking it twice is having two: a slot is counted, whoever has it."""
     me = holds.able(tx)
     wants = [holds.Want("slot", holding.check_slot(name), name)]
+    if name.startswith(landing.SLOT) and me["name"] != names.SYSTEM and not tx.may_steer(me):
+        raise errors.NotYours(
+            f"{name} stops the merge queue: only the user and the leader take it.", 'Ask them: `rook escalate "WHY"`.'
+        )
     ttl = reserving.lease_ttl(tx, ttl_ms)
     asked = holds.Request(wants, holding.EXCLUSIVE, ttl, reserving.check_reason(reason), bound)
     tx.beat()

@@ -26,13 +26,17 @@ def follow(
         note(result, "The worker it asks for is recorded; spawning by message is off (spawn.by_message).")
         return
     try:
-        wanted = spawning.wanted(request, tx.settings["spawn.meshes"])
-        allow(tx, me, by, len(wanted))
-        orders = [order(tx, me, kind) for kind in wanted]
-    except errors.RookError as refusal:  # nothing was written so far
+        orders = tx.attempt(lambda: _orders(tx, me, request, by))
+    except errors.RookError as refusal:
         _refuse(tx, me, asked, result, refusal)
         return
     _make(tx, me, orders, request, refs, result, subject, by)
+
+
+def _orders(tx: Tx, me: Row, request: Mapping[str, Any], by: str) -> list[Any]:
+    wanted = spawning.wanted(request, tx.settings["spawn.meshes"])
+    allow(tx, me, by, len(wanted))
+    return [order(tx, me, kind) for kind in wanted]
 
 
 # -- whether ---------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def claim(
             code="TASK_NOT_CLAIMABLE",
         )
     if row is not None and row["agent"] != me["id"]:
-        if not _is_gone(tx, row):
+        if _holder_state(tx, row) in (None, presence.Liveness.LIVE):
             raise errors.Refused(
                 f"{item} of {spec} is held by {row['name']}.",
                 f"`rook send {row['name']}` to ask.",
@@ -75,9 +75,8 @@ def _checked(written: str, what: str) -> str:
     return folded
 
 
-def _is_gone(tx: Tx, row: Row) -> bool:
-    session = {**row, "ended_at": row["session_ended"]}
-    return tx.liveness(session) not in (None, presence.Liveness.LIVE)
+def _holder_state(tx: Tx, row: Row) -> presence.Liveness | None:
+    return tx.liveness({**row, "ended_at": row["session_ended"]})
 
 
 def complete(
@@ -124,6 +123,14 @@ def _not_held(tx: Tx, spec: str, item: str) -> errors.RookError:
     return errors.NotYours(f"{item} of {spec} is {row['name']}'s.", "`rook task claims` lists what is taken.")
 
 
+def _state(tx: Tx, row: Row) -> str:
+    """ "held" and "completed"; or how the session of a holder that is gone is: its item is free."""
+    if row["ended"] is not None:
+        return "completed"
+    state = _holder_state(tx, row)
+    return "held" if state in (None, presence.Liveness.LIVE) else state.value
+
+
 def listed(tx: Tx, *, spec: Annotated[str, Arg("only of this document")] = "") -> dict[str, Any]:
     return {
         "claims": [
@@ -131,6 +138,7 @@ def listed(tx: Tx, *, spec: Annotated[str, Arg("only of this document")] = "") -
                 "spec": row["spec"],
                 "item": row["item"],
                 "agent": row["name"],
+                "state": _state(tx, row),
                 "reason": row["reason"],
                 "at": times.iso(row["at"]),
                 "completedAt": times.iso_or_none(row["ended"]),

@@ -74,13 +74,17 @@ def _recall(tx: Tx, sender: Row, draft: mail.Draft, row: Row, result: dict[str, 
     if not working.kind_of(worker).on_mail or not tx.settings["spawn.by_message"]:
         return
     try:
-        _refuse_unjudged(tx, worker)
-        asking.allow(tx, sender, _by(tx, sender), 1)
-        working.again(tx, worker, f"mail from {sender['name']}: {text.one_line(draft.subject, 200)}")
+        tx.attempt(lambda: _start_again(tx, sender, worker, draft.subject))
     except errors.RookError as refusal:
         asking.note(result, f"{worker['id']} is not started for it: {refusal.message} {refusal.hint}".strip())
         return
     _told(tx, sender, worker, result)
+
+
+def _start_again(tx: Tx, sender: Row, worker: Row, subject: str) -> None:
+    _refuse_unjudged(tx, worker)
+    asking.allow(tx, sender, _by(tx, sender), 1)
+    working.again(tx, worker, f"mail from {sender['name']}: {text.one_line(subject, 200)}")
 
 
 def _refuse_unjudged(tx: Tx, worker: Row) -> None:

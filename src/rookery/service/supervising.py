@@ -15,7 +15,7 @@ from rookery.core import docket, errors, mesh, names, secrets, tasks, text, time
 from rookery.core.workers import Ending, State, Wish
 from rookery.store.port import Row
 
-from . import budget, decisions, endpoints, held, holding, items, leases, limits, questions
+from . import budget, caller_tree, decisions, endpoints, held, holding, items, leases, limits, questions
 from . import mesh as meshing
 from . import tokens as minting
 from .tx import Tx
@@ -118,6 +118,7 @@ def begin(
     order = _order(tx, row)
     run = tx.new_id("run-")
     minted = minting.mint(tx, tx.agent(row["name"]), f"{id}, run {row['runs'] + 1}")
+    tx.run("store_put_setting", name=caller_tree.USER_FILE, value=caller_tree.user_file(tx.world))
     tx.run("begin_worker", id=id, run=run, owner=owner, owned_to=tx.now + START_MS)
     tx.run("new_run", id=run, worker=id, n=row["runs"] + 1, token=minted["id"], boot=tx.world.boot,
            machine=tx.world.host, at=tx.wall)  # fmt: skip
@@ -186,6 +187,7 @@ def started(
     as_system(tx)
     agent = tx.agent(row["name"])
     where = tx.caller._replace(process=(pid, since), cwd=tree or row["root"], host=tx.world.host, boot=tx.world.boot)
+    tx.run("store_note_program", host=where.host, boot=where.boot, pid=pid, started=since, how="run", above="")
     facts = {"program": row["host"], "model": row["model"], "spec": "", "branch": branch,
              "coordination": tx.settings["worker.coordination"]}  # fmt: skip
     session = _joined_before(tx, agent, run)
@@ -217,17 +219,21 @@ def claim_for(tx: Tx, row: Row) -> dict[str, Any] | None:
     assert agent is not None
     if task["status"] in tasks.FINISHED:
         return None
-    if task["status"] == tasks.Status.IN_PROGRESS and task["holder"] == row["agent"]:
-        tx.run("hand_on_task", id=task["id"], epoch=task["epoch"])
-        task = held.find(tx, task["id"])
-    if tx.is_limited():
-        limits.allow_claim(tx, agent, task)
     try:
-        return leases.take(tx, agent, held.settle(tx, task), leases.lease_ttl(tx, None))["lease"]
+        return tx.attempt(lambda: _take(tx, agent, task))
     except errors.Refused as refusal:  # someone was faster, or it was blocked meanwhile: the worker is told, and ends
         held.tell(tx, [row["name"]], f"{task['id']} is not yours", f"{refusal.message} {refusal.hint}")
         tx.run("wish_worker", id=row["id"], wish=Wish.STOP, why=refusal.message[:300])
         return None
+
+
+def _take(tx: Tx, agent: Row, task: Row) -> Row:
+    if task["status"] == tasks.Status.IN_PROGRESS and task["holder"] == agent["id"]:
+        tx.run("hand_on_task", id=task["id"], epoch=task["epoch"])
+        task = held.find(tx, task["id"])
+    if tx.is_limited():
+        limits.allow_claim(tx, agent, task)
+    return leases.take(tx, agent, held.settle(tx, task), leases.lease_ttl(tx, None))["lease"]
 
 
 # -- while it runs ---------------------------------------------------------------------------------------------------
@@ -282,6 +288,8 @@ def _has_lost(tx: Tx, row: Row) -> bool:
     if not row["task"] or row["role"] == "review" or row["report"] in workers.SETTLED or row["wish"]:
         return False
     task = tx.one("task_hold", id=row["task"])
+    if task is not None and task["status"] == tasks.Status.COMPLETED and task["author"] == row["agent"]:
+        return False  # it did that before, and was started again by mail
     return task is None or task["holder"] != row["agent"] or task["status"] != tasks.Status.IN_PROGRESS
 
 

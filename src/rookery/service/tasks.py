@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from rookery.core import errors, graph, mail, names, patterns, tasks, text, times
 from rookery.store.port import Row
 
-from . import idempotency, unlocking
+from . import held, idempotency, unlocking
 from .tx import LIMITED, Tx
 from .verbs import Arg
 
@@ -204,14 +204,19 @@ def listed(
     mine: Annotated[bool, Arg("only what you hold")] = False,
     after: Annotated[int, Arg("only after this number (paging)")] = 0,
     limit: Annotated[int, Arg("how many at most", flag="-n")] = 200,
+    whole: Annotated[bool, Arg("whole records instead of lines", hidden=True)] = False,
 ) -> dict[str, Any]:
     if not 1 <= limit <= MAX_LIMIT:
         raise errors.BadInput(f"A limit of {limit} is out of range.", f"1 to {MAX_LIMIT}.")
     if status and status not in STATUSES:
         raise errors.BadInput(f"No status {text.one_line(status, 40)!r}.", f"One of: {', '.join(STATUSES)}.")
     filters = {"status": status, "holder": tx.me()["id"] if mine else 0, "after": after, "limit": limit}
-    rows = tx.all("list_plan_tasks", plan=plan, **filters) if plan else tx.all("list_tasks", **filters)
-    return {"tasks": [_line(tx, row) for row in rows], "next": rows[-1]["n"] if len(rows) == limit else None}
+    if whole:
+        rows = tx.all("whole_tasks", plan=plan, **filters)
+    else:
+        rows = tx.all("list_plan_tasks", plan=plan, **filters) if plan else tx.all("list_tasks", **filters)
+    shown = _record if whole else _line
+    return {"tasks": [shown(tx, row) for row in rows], "next": rows[-1]["n"] if len(rows) == limit else None}
 
 
 def _line(tx: Tx, row: Row) -> dict[str, Any]:
@@ -221,7 +226,8 @@ def _line(tx: Tx, row: Row) -> dict[str, Any]:
         "id": row["id"],
         "title": row["title"],
         "status": status.value,
-        "owner": row["holder_name"] if status == tasks.Status.IN_PROGRESS else row["assignee_name"],
+        "owner": _owner(row, status),
+        "ownerState": _owner_state(tx, row, status),
         "priority": mail.Priority(row["priority"]).name.lower(),
         "plan": row["plan"],
         "kind": row["kind"],
@@ -233,6 +239,14 @@ def _line(tx: Tx, row: Row) -> dict[str, Any]:
         "resources": json.loads(row["resources"]),
         "deps": [dep["id"] for dep in tx.all("deps_of", task=row["id"])],
     }
+
+
+def _owner(row: Row, status: tasks.Status) -> str | None:
+    """Who has it, who ended it, or for whom it is kept."""
+    if status is tasks.Status.IN_PROGRESS:
+        return row["holder_name"]
+    ended = row["author_name"] if status in (tasks.Status.COMPLETED, tasks.Status.FAILED) else None
+    return ended or row["assignee_name"]
 
 
 def show(tx: Tx, id: Annotated[str, Arg("the task", positional=True, metavar="ID")]) -> dict[str, Any]:
@@ -263,6 +277,10 @@ def card(tx: Tx, id: str) -> dict[str, Any]:
         raise errors.UnknownName(
             f"No task {text.one_line(id, 40)}.", "`rook task list` shows them.", code="UNKNOWN_TASK"
         )
+    return _record(tx, row)
+
+
+def _record(tx: Tx, row: Row) -> dict[str, Any]:
     hold = tasks.Hold(tasks.Status(row["status"]), row["holder"], row["epoch"], row["lease_until"])
     status = tasks.effective(hold, tx.now)
     live = status is tasks.Status.IN_PROGRESS
@@ -273,8 +291,9 @@ def card(tx: Tx, id: str) -> dict[str, Any]:
         "description": row["description"],
         "spec": row["spec"],
         "status": status.value,
-        "owner": row["holder_name"] if live else row["assignee_name"],
-        "deps": [dep["id"] for dep in tx.all("deps_of", task=id)],
+        "owner": _owner(row, status),
+        "ownerState": _owner_state(tx, row, status),
+        "deps": [dep["id"] for dep in tx.all("deps_of", task=row["id"])],
         "resources": json.loads(row["resources"]),
         "lease": lease(tx, row) if live else None,
         "epoch": row["epoch"],
@@ -295,9 +314,16 @@ def card(tx: Tx, id: str) -> dict[str, Any]:
         "timestamps": {
             "createdAt": times.iso(row["at"]),
             "startedAt": times.iso_or_none(row["started"]),
-            "completedAt": times.iso_or_none(row["ended"]),
+            "completedAt": times.iso_or_none(row["ended"] if status is not tasks.Status.FAILED else None),
+            "failedAt": times.iso_or_none(row["ended"] if status is tasks.Status.FAILED else None),
         },
     }
+
+
+def _owner_state(tx: Tx, row: Row, status: tasks.Status) -> str:
+    """How the session that holds it is: a dead holder's task is free, though nobody took it yet."""
+    state = held.holder_state(tx, row) if status is tasks.Status.IN_PROGRESS else None
+    return state.value if state else ""
 
 
 def lease(tx: Tx, row: Row) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from rookery.core import errors, names, team
-from rookery.store.port import Row
 
-from . import budget, limits
+from . import budget, decide, limits
 from .tx import DEFINED, LIMITED, Tx
 from .verbs import Arg
 
@@ -31,8 +30,15 @@ def make(
     *,
     agents: Annotated[list[dict[str, Any]] | None, Arg("who belongs to it: {id, role}", kind="json")] = None,
 ) -> dict[str, Any]:
-    """The team, with the agents known from the start; one that exists already is added to."""
-    return define(tx, definition={"agents": agents})
+    """The team, with the agents known from the start. One that exists is added to; who leads it, the user says."""
+    leaders = {names.key(str(each.get("id"))) for each in agents or () if each.get("role") == "leader"}
+    if _known(tx) and leaders - {names.key(tx.leader())}:
+        decide.require_user(tx, "say who leads a team")
+    return define(tx, definition={"agents": agents} if agents is not None else {})
+
+
+def _known(tx: Tx) -> list[str]:
+    return [row["name"] for row in tx.all("agent_names") if row["name"] not in names.RESERVED]
 
 
 def define(
@@ -54,8 +60,8 @@ def define(
     ] = None,
     definition: Annotated[dict[str, Any] | None, Arg("the same as a team.json", hidden=True)] = None,
 ) -> dict[str, Any]:
-    """What is said is set, what is not said stays. Agents and groups are the leader's to change, the rest is not."""
-    known = [row["name"] for row in tx.all("agent_names")]
+    """What is said is set, what is not said stays."""
+    known = _known(tx)
     said: dict[str, Any] = dict(definition or {})
     _add_options(said, leader, members or [], grouped or [], strict, max_tokens, hard_limit, unset or [])
     asked = team.parse(said, [*known, *tx.settings["agents"]])
@@ -64,7 +70,7 @@ def define(
             f"This is the definition of team {asked.team}; you are in {tx.team}.",
             f"Say so: --team {asked.team}.",
         )
-    me = _may_define(tx, asked, drop or [], bool(known))
+    me = tx.me()
     changed = _apply(tx, asked, drop or [])
     if changed:
         tx.event("team.set", me["name"], ref=tx.team, preview=", ".join(changed), **changed)
@@ -96,18 +102,6 @@ def _add_options(
         said["budget"] = {**(said.get("budget") or {}), **given}
 
 
-def _may_define(tx: Tx, asked: team.Definition, drop: Sequence[str], exists: bool) -> Row:
-    """Whoever makes a team may say what it is; afterwards its rules are the person's, its crew the leader's too."""
-    me = tx.me()
-    if exists and asked.rules:
-        budget.only_person(tx, "the leader, the guard or the budget")
-    if exists and (asked.agents or asked.groups or drop) and not tx.may_steer(me):
-        raise errors.NotYours(
-            "Only the leader or the person may change the team.", "Ask them: `rook escalate`.", code="NOT_OWNER"
-        )
-    return me
-
-
 def _apply(tx: Tx, asked: team.Definition, drop: Sequence[str]) -> dict[str, Any]:
     """Write it down. What was changed, for the log; empty when all of it was so already."""
     agents = [each.id for each in asked.agents if _define_agent(tx, each)]
@@ -135,6 +129,7 @@ def _define_agent(tx: Tx, each: team.Member) -> bool:
     after = before | {"defined": 1} | each.said
     if before != after:
         tx.run("define_agent", id=row["id"], **after)
+    tx.run("open_inbox", agent=row["id"], seq=(tx.one("ledger_position") or {"seq": 0})["seq"])
     if before["max_tokens"] != after["max_tokens"] or before["max_cost"] != after["max_cost"]:
         tx.raise_flags(LIMITED)
         budget.look_at_agent(tx, row["id"])

@@ -8,7 +8,7 @@ from rookery.core import search as searching
 from rookery.store.port import Row
 
 from . import cards, held, idempotency, limits, post
-from .mailbox import checked_limit
+from .mailbox import MAX_LIMIT, checked_limit
 from .recipients import Recipients
 from .tx import Tx
 from .verbs import Arg
@@ -37,7 +37,7 @@ def new(
     invited = [tx.agent(name) for name in participants or []]
     if invited and tx.is_limited():
         limits.allow_send(tx, me, invited)
-    _join(tx, id, [me, *invited])
+    _join(tx, id, [*invited, me])
     for task in tasks or []:
         _link(tx, id, task)
     members = [row["name"] for row in tx.all("thread_members", thread=id)]
@@ -90,6 +90,22 @@ def listed(
     return {"threads": [_card(tx, row["id"]) for row in rows]}
 
 
+def about(
+    tx: Tx,
+    *,
+    query: Annotated[str, Arg("part of a title, a task's id, a participant's name, or words that were said")] = "",
+    limit: Annotated[int | None, Arg("how many at most", flag="-n")] = None,
+) -> dict[str, Any]:
+    """Discussions by what they are about, oldest first; an empty query finds all."""
+    part, most = text.check_text(query, "the query").strip().lower(), checked_limit(limit, MAX_LIMIT)
+    found = [row["id"] for row in tx.all("threads_about", part=part, limit=most)]
+    if any(c.isalnum() for c in part):
+        match = tx.match(searching.parse(part))
+        said = tx.all("search_threads", match=match, limit=most)
+        found += [_message(tx, row["n"])["threadId"] for row in said]
+    return {"query": query, "threads": [_card(tx, id) for id in list(dict.fromkeys(found))[:most]]}
+
+
 def search(
     tx: Tx,
     query: Annotated[list[str], Arg('words, "a phrase" or a prefix*', positional=True, metavar="QUERY")],
@@ -134,12 +150,15 @@ def _find(tx: Tx, id: str) -> Row:
 
 
 def _join(tx: Tx, id: str, agents: Sequence[Row]) -> None:
+    """They take part from now on. The system speaks and takes no part: nothing can be said to it."""
     for agent in agents:
-        tx.run("add_thread_member", thread=id, agent=agent["id"])
+        if agent["name"] != names.SYSTEM:
+            tx.run("add_thread_member", thread=id, agent=agent["id"])
 
 
 def _link(tx: Tx, id: str, task: str) -> int:
     held.find(tx, task)
+    tx.run("touch_thread", thread=id, at=tx.wall, task=task)
     return tx.run("link_thread", thread=id, task=task)
 
 
@@ -159,8 +178,10 @@ def _say(tx: Tx, id: str, body: str, to: Sequence[str] | None) -> dict[str, Any]
         limits.allow_send(tx, me, rows)
     heard = Recipients(rows, ", ".join(row["name"] for row in rows) or id, "", {})
     sent = post.deliver(tx, me, written, heard, thread=id)
+    tx.run("touch_thread", thread=id, at=tx.wall, task=None)
     return {
-        "id": sent["id"], "threadId": id, "from": me["name"], "to": [row["name"] for row in rows], "body": body,
+        "schemaVersion": "1.0.0", "id": sent["id"], "threadId": id, "from": me["name"],
+        "to": [row["name"] for row in rows], "body": body,
         "ts": times.iso(tx.wall), "seq": sent["seq"],
     }  # fmt: skip
 
@@ -169,7 +190,7 @@ def _message(tx: Tx, n: int) -> dict[str, Any]:
     row = tx.one("message_card", n=n, chars=cards.WHOLE)
     assert row is not None
     return {
-        "id": row["id"], "threadId": row["thread"], "from": row["sender_name"],
+        "schemaVersion": "1.0.0", "id": row["id"], "threadId": row["thread"], "from": row["sender_name"],
         "to": [each["name"] for each in tx.all("recipient_names", message=n)], "body": row["body"],
         "ts": times.iso(row["at"]), "seq": row["seq"],
     }  # fmt: skip
@@ -179,7 +200,7 @@ def _card(tx: Tx, id: str) -> dict[str, Any]:
     row = _find(tx, id)
     return {
         "schemaVersion": "1.0.0", "id": id, "threadId": id, "title": row["title"], "createdBy": row["creator_name"],
-        "createdAt": times.iso(row["at"]),
+        "createdAt": times.iso(row["at"]), "updatedAt": times.iso(row["updated"]), "taskId": row["task"],
         "participants": [each["name"] for each in tx.all("thread_members", thread=id)],
         "tasks": [each["task"] for each in tx.all("thread_tasks", thread=id)],
     }  # fmt: skip

@@ -1,9 +1,9 @@
-"""Tokens for agents and readers that come over HTTP: made, listed and revoked by the person or the leader."""
+"""Tokens for operators, agents and viewers that come over HTTP: made, listed and revoked by the user."""
 
 from typing import Annotated, Any
 
 from rookery.core import errors, names, text, times, tokens
-from rookery.core.caller import Grant
+from rookery.core.caller import Grant, Role
 from rookery.store.port import Row, Transaction
 
 from .mailbox import checked_limit
@@ -16,25 +16,37 @@ NOTE_LIMIT = 200
 def new(
     tx: Tx,
     *,
-    agent: Annotated[str, Arg("whoever has it acts as this agent", metavar="NAME")] = "",
-    read_only: Annotated[bool, Arg("whoever has it may look at the team, and change nothing")] = False,
+    role: Annotated[
+        str, Arg("operator: acts as the user; agent: as one agent; viewer: reads only", choices=("", *Role))
+    ] = "",
+    agent: Annotated[str, Arg("the agent that its bearer acts as", metavar="NAME")] = "",
+    read_only: Annotated[bool, Arg("the same as --role viewer")] = False,
     note: Annotated[str, Arg("what it is for", flag="-m")] = "",
     ttl: Annotated[int | None, Arg("how long it is good: 12h, 30d; until revoked when left out", kind="span")] = None,
 ) -> dict[str, Any]:
     """The answer is the only place that ever holds the token's text."""
-    if bool(agent) == read_only:
-        raise errors.BadInput("For whom?", "Either --agent NAME or --read-only.")
-    kind = tokens.Kind.READ if read_only else tokens.Kind.AGENT
+    made_for = _role(role, agent, read_only)
     note, expires_at = _note(note), _expiry(tx, ttl)
-    return _minted(tx, kind, _holder(tx, agent) if agent else None, note, expires_at)
+    return _minted(tx, made_for, _holder(tx, agent) if agent else None, note, expires_at)
+
+
+def _role(said: str, agent: str, read_only: bool) -> Role:
+    """What --role says, or else what --agent or --read-only means."""
+    if said and said not in tuple(Role):
+        raise errors.BadInput(f"No role {text.quoted(said, 40)}.", f"One of: {', '.join(Role)}.")
+    meant = {Role(said)} if said else set[Role]()
+    meant |= ({Role.AGENT} if agent else set[Role]()) | ({Role.VIEWER} if read_only else set[Role]())
+    if len(meant) != 1 or (Role.AGENT in meant and not agent):
+        raise errors.BadInput("For whom?", "--agent NAME, --role operator or --role viewer.")
+    return meant.pop()
 
 
 def mint(tx: Tx, agent: Row, note: str) -> dict[str, Any]:
     """For a program that is started as this agent; whoever made it ends it."""
-    return _minted(tx, tokens.Kind.AGENT, agent, note, None)
+    return _minted(tx, Role.AGENT, agent, note, None)
 
 
-def _minted(tx: Tx, kind: tokens.Kind, holder: Row | None, note: str, expires_at: int | None) -> dict[str, Any]:
+def _minted(tx: Tx, kind: Role, holder: Row | None, note: str, expires_at: int | None) -> dict[str, Any]:
     me = tx.me()
     number = tx.one("raise_counter", name="token")
     assert number is not None
@@ -67,7 +79,7 @@ def _expiry(tx: Tx, ttl: int | None) -> int | None:
 
 
 def _holder(tx: Tx, name: str) -> Row:
-    """It may be made before the agent first comes. Nobody gets one for the person: that is the daemon's own."""
+    """It may be made before the agent first comes. Nobody gets one for the user: that is an operator's."""
     return tx.find_agent(names.check_new_name(name)) or tx.make_agent(name)
 
 
@@ -124,8 +136,7 @@ def presented(db: Transaction, digest: str) -> Grant | None:
     over = _ended(row, db.now)
     if over is not None:
         raise over
-    reads_only = row["kind"] == tokens.Kind.READ
-    return Grant(row["team_name"], row["id"], reads_only, row["agent"] or 0, row["agent_name"] or "")
+    return Grant(row["team_name"], row["id"], row["kind"], row["agent"] or 0, row["agent_name"] or "", row["run"] or "")
 
 
 def _ended(row: Row, now: int) -> errors.NotYours | None:

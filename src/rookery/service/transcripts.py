@@ -6,6 +6,7 @@ it was, whenever there is one. Workers have their own (`keeper.metering`), so th
 
 from typing import Annotated, Any
 
+from rookery.core import locality
 from rookery.store.port import Row
 
 from .tx import Tx
@@ -16,8 +17,22 @@ KEPT_MS = 30 * 86_400_000  # so long a session that is over may go on and be rea
 PATH_LIMIT, PLACE_LIMIT = 1_000, 100
 
 
+def own_record(tx: Tx, me: Row, host: str, host_id: str, path: str) -> str:
+    """The path of the session's record if it may be read, "" otherwise.
+
+    Only a process of this machine registers one, only below its own program's folder of records, and not while it
+    belongs to a session of another agent or another team (H47).
+    """
+    process = tx.caller.process
+    if not path or process is None or not locality.is_local(tx.caller, tx.world.host):
+        return ""
+    found = tx.world.machine.own_record(host, host_id, path, process)
+    taken = tx.one("store_transcript_of_another", path=found, agent=me["id"]) if found else None
+    return found if taken is None and len(found) <= PATH_LIMIT else ""
+
+
 def opened(tx: Tx, me: Row, session: str, host: str, host_id: str, path: str) -> None:
-    """A session tells where it is written down."""
+    """Have the record of a session read, but for workers: their supervisor does."""
     if path and tx.one("worker_of_agent", agent=me["id"]) is None:
         tx.run("open_transcript", path=path, host=host, host_id=host_id, session=session, at=tx.wall)
 

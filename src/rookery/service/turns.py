@@ -19,7 +19,7 @@ from rookery.core.hooks import Moment, Phase
 from rookery.core.record import NamedTuple
 from rookery.store.port import Row
 
-from . import cards, endpoints, mailbox, mesh, transcripts, watching
+from . import cards, decide, endpoints, mailbox, mesh, registered, transcripts, watching
 from .tx import LOADED, REACHED, Tx
 from .verbs import Arg
 
@@ -51,15 +51,24 @@ def start(
 ) -> dict[str, Any]:
     """The agent joins, or goes on under the name that this process, or this session of its program, had before."""
     known = name or mesh.bound_here(tx) or (_before(tx, host, host_id) if host_id else "")
-    joined = mesh.join(tx, known, program=host, model=model, branch=branch, resume=True, terminal=terminal)
+    facts = {"program": host, "model": model, "branch": branch}
+    joined = mesh.enter(tx, known, facts, resume=True, terminal=terminal, by_hook=True)
     told = {way: address for way, address in (ways or {}).items() if way in (endpoints.QUEUE, endpoints.RESUME)}
+    decide.note_program(tx, "hook")
     endpoints.register_told(tx, tx.agent(joined["name"]), joined["session"], told)
-    tx.run(
-        "begin_turns", session=joined["session"], host=host[:60], host_id=host_id[:200], transcript=transcript[:1000]
-    )
-    me = tx.agent(joined["name"])
-    transcripts.opened(tx, me, joined["session"], host[:60], host_id[:200], transcript[: transcripts.PATH_LIMIT])
+    me, host, host_id = tx.agent(joined["name"]), host[:60], host_id[:200]
+    if tx.is_local(me) and not registered.is_local(tx):
+        return joined  # what a process of this machine registered stays as it is
+    record = transcripts.own_record(tx, me, host, host_id, transcript)
+    tx.run("begin_turns", session=joined["session"], host=host, host_id=host_id, transcript=record)
+    transcripts.opened(tx, me, joined["session"], host, host_id, record)
     return joined
+
+
+def program(tx: Tx, how: Annotated[str, Arg("how it was seen", choices=("hook", "mcp"))] = "hook") -> dict[str, Any]:
+    """The process that calls belongs to an agent program, whether or not that program has a name in the team."""
+    decide.note_program(tx, how if how in ("hook", "mcp") else "hook")
+    return {"noted": tx.caller.process is not None}
 
 
 def whose(
@@ -67,9 +76,11 @@ def whose(
     host: Annotated[str, Arg("the agent program")],
     host_id: Annotated[str, Arg("its own name for the session")],
 ) -> dict[str, Any]:
-    """Who a session of an agent program is: for hooks that come without a process."""
+    """Who a session of an agent program is, and the folder in which a process of this machine registered it; without
+    such a session, that of the caller. For hooks that come without a process."""
     row = tx.one("agent_of_host", host=host, host_id=host_id) if host_id else None
-    return {"agent": row["name"] if row else ""}
+    agent = tx.find_agent(row["name"]) if row else tx.me()
+    return {"agent": row["name"] if row else "", "folder": registered.folder_of(tx, agent) if agent else ""}
 
 
 def _before(tx: Tx, host: str, host_id: str) -> str:
@@ -123,6 +134,8 @@ def _offer(tx: Tx, moment: Moment, limit: int, named: Sequence[str] = ()) -> dic
     turn = turn_of(tx, me)
     if is_here:
         told["phase"] = turn["phase"]
+        if turn["watch"] and moment in (Moment.STOP, Moment.PROMPT):
+            told["watched"] = watching.watched_later(tx, me)
     if moment is Moment.START:
         return _with_loaded(tx, me, moment, told | _greeting(tx, me, limit), min(limit, hooks.GREETING_LIMIT))
     if moment is not Moment.STOP:
@@ -236,9 +249,7 @@ def _greeting(tx: Tx, me: Row, limit: int) -> dict[str, Any]:
     """Who the agent is, what it holds, who is here, what the team asks of everyone, and its mail."""
     limit = min(limit, hooks.GREETING_LIMIT)
     held = [{"id": row["id"], "title": row["title"]} for row in tx.all("held_titles", agent=me["id"], limit=5)]
-    present = (row for row in tx.all("present", everyone=0) if row["id"] != me["id"])
-    others = [row["name"] for row in present if mesh.is_live_row(tx, row)]
-    words = hooks.greeting(me["name"], tx.team, me["role"], held, others, tx.settings["hook.conventions"])
+    words = hooks.greeting(me["name"], tx.team, me["role"], held, mesh.peers(tx, me), tx.settings["hook.conventions"])
     waiting = fresh(tx, me, 0)
     room = limit - len(words) - 2
     found = summed(tx, me, waiting, room)

@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from rookery.config import Settings
-from rookery.core import errors, holding, ids, mesh, names, presence, times
+from rookery.core import authority, errors, holding, ids, mesh, names, presence, times
 from rookery.core.caller import Caller, Grant
-from rookery.core.ports import Chance, Machine, Prober, Shelf, Workspaces
+from rookery.core.record import NamedTuple
 from rookery.store.port import Row, Transaction
 
-if TYPE_CHECKING:
-    from rookery.core.kinds import Found
+from . import caller_tree
+from .world import World
 
 # An address that a read was asked about before anything was written to it: its mailbox is empty.
 _NOBODY: Row = {"id": 0, "role": "", "is_human": 0, "epoch": 0, "session": None, "created_at": 0, "left_at": None,
@@ -38,59 +37,12 @@ _LIMITS = ("budget.max_tokens", "budget.max_cost", "budget.agent_max_tokens", "b
            "budget.task_max_tokens", "budget.task_max_cost")  # fmt: skip
 
 
-class Directory(Protocol):
-    """Who belongs to a group by definition, joined or not."""
+class Attempt(NamedTuple):
+    """A refused attempt to be somebody else, or to decide for the user."""
 
-    def members(self, group: str) -> Sequence[str]: ...
-    def groups(self) -> Sequence[str]: ...
-    def is_defined(self, name: str) -> bool: ...
-    def role(self, name: str) -> str: ...
-    def with_role(self, role: str) -> Sequence[str]: ...
-    def lens(self, name: str) -> str | None: ...
-    def lenses(self) -> Sequence[tuple[str, str, str]]:
-        """Name, text and where it comes from."""
-        ...
-
-    def kind(self, name: str) -> "Sequence[Found]":
-        """The files that describe a kind of workers, the weakest first."""
-        ...
-
-    def kinds(self) -> "Sequence[Found]": ...
-
-
-class WritePolicy(Protocol):
-    """What keeps an agent from writing besides reservations: a kind that only reads, a plan that is not approved."""
-
-    def refusal(self, tx: "Tx", agent: Row) -> str:
-        """Why it may write nothing now, wherever, and what to do; "" if nothing is against it. It only looks."""
-        ...
-
-
-class World(Protocol):
-    """The ports a verb reaches through its Tx."""
-
-    @property
-    def prober(self) -> Prober: ...
-    @property
-    def chance(self) -> Chance: ...
-    @property
-    def directory(self) -> Directory: ...
-    @property
-    def shelf(self) -> Shelf: ...
-    @property
-    def workspaces(self) -> Workspaces: ...
-    @property
-    def machine(self) -> Machine: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def policies(self) -> Sequence[WritePolicy]: ...
-    @property
-    def team(self) -> str: ...
-    @property
-    def host(self) -> str: ...
-    @property
-    def boot(self) -> str: ...
+    actor: str
+    asked: str
+    what: str
 
 
 class Tx:
@@ -98,6 +50,10 @@ class Tx:
         self._db = db
         self._me: Row | None = None
         self._terms: Row | None = None
+        self._tree: caller_tree.Tree | None = None
+        self._knows_tree = caller.origin is None
+        self._caller = ""  # who really called, as every event carries it
+        self.refused: Attempt | None = None  # a refusal that is recorded although everything else is rolled back
         self.caller = caller
         self.world = world
         self.settings = world.settings
@@ -135,9 +91,13 @@ class Tx:
         told = _compact(data) if data else "{}"
         self.run(
             "append_event", seq=seq, at=self.wall, type=kind, actor=actor, target=target[:300], ref=ref,
-            preview=preview[:200], data=told,
+            preview=preview[:200], data=told, caller=self._caller or self._real_caller(),
         )  # fmt: skip
         return seq
+
+    def _real_caller(self) -> str:
+        self._caller = _compact(caller_tree.record(self.caller, self.tree))
+        return self._caller
 
     def standing(self, task: str) -> dict[str, Any]:
         """Whom a task concerns (who made it, has it, is to have it, completed it), and its status."""
@@ -227,10 +187,48 @@ class Tx:
     # -- who calls ---------------------------------------------------------------------------------------------
 
     def me(self) -> Row:
-        """The agent that calls: by its token, its handle's session, by name, by its process, else the person."""
+        """The agent that calls: by its token, by the agent program it runs in, by its handle's session, by name, by the
+        shell it runs in; else the user."""
         if self._me is None:
-            self._me = self._by_token() or self._by_session() or self._by_name() or self._by_process() or self._person()
+            self._me = (
+                self._by_token() or self._by_tree() or self._by_session() or self._by_name() or self._by_process()
+                or self._person()
+            )  # fmt: skip
         return self._me
+
+    @property
+    def tree(self) -> caller_tree.Tree | None:
+        """The agent tree that the calling process is in; None outside every one, and for callers without a process."""
+        if not self._knows_tree:
+            assert self.caller.origin is not None
+            self._tree, self._knows_tree = caller_tree.find(self._db, self.world, self.caller.origin), True
+        return self._tree
+
+    def narrow(self) -> None:
+        """The caller is inside an agent tree: its environment and flags widen nothing."""
+        self.world = caller_tree.InsideWorld(self.world, self._db)
+        self.settings = self.world.settings
+
+    def name_nobody(self) -> None:
+        """The caller looks without the name that it gave."""
+        self._me = {**_NOBODY, "name": "", "key": ""}
+
+    def refuse(self, error: errors.NotYours, asked: str = "") -> errors.NotYours:
+        """A refusal that is recorded: who tried it, and as whom."""
+        grant = self.caller.grant
+        actor = self.tree.names[0] if self.tree and self.tree.names else grant.name if grant else ""
+        self.refused = Attempt(actor, asked or self.caller.agent or "", error.facts["attempt"])
+        return error
+
+    def attempt(self, work: Callable[[], T]) -> T:
+        """A part of the verb that may be refused although the verb goes on: a refusal leaves nothing of it behind."""
+        me, terms, flags, rings, after = self._me, self._terms, self.flags, set(self.rings), len(self.after)
+        try:
+            return self._db.savepoint(work)
+        except BaseException:
+            self._me, self._terms, self.flags, self.rings = me, terms, flags, rings
+            del self.after[after:]
+            raise
 
     def as_agent(self, agent: Row, work: Callable[[], T]) -> T:
         """In another's name: what a rule decides is the system's, whoever's report made it do so."""
@@ -263,8 +261,11 @@ class Tx:
         )  # fmt: skip
 
     def may_steer(self, agent: Row) -> bool:
-        """The person and the leader decide about anyone's task."""
+        """The user and the leader decide about anyone's task. So does the daemon's own token, which may name any agent:
+        what it does without a name is the system's."""
         leader = self.leader()
+        if agent["name"] == names.SYSTEM:
+            return self.caller.daemon_token
         return agent["name"] == names.PERSON or bool(leader and names.key(leader) == agent["key"])
 
     def beat_is_due(self) -> bool:
@@ -281,7 +282,9 @@ class Tx:
         it looks as the person does, or as whom it names."""
         grant = self.caller.grant
         if grant is None:
-            return None
+            return self._by_daemon_token() if self.caller.daemon_token and self.tree is None else None
+        if grant.is_operator:
+            return self._by_session() or self._by_name() or self._person()
         if grant.reads_only:
             return self._by_name() or self._person()
         from rookery.core import tokens  # few callers have one
@@ -294,17 +297,55 @@ class Tx:
         self._refuse_fenced(mine)
         return self._by_session() or mine
 
+    def _by_daemon_token(self) -> Row:
+        """Any agent that is named, never the user. Without a name it looks as nobody, and what it writes is the
+        system's."""
+        is_user = names.key(self.caller.agent or "") == names.PERSON
+        found = self._by_session() or (None if is_user else self._by_name())
+        if found is not None or not self._db.writable:
+            return found or {**_NOBODY, "name": "", "key": ""}
+        return self.find_agent(names.SYSTEM) or self.make_agent(names.SYSTEM)
+
     def _refuse_other(self, grant: Grant) -> None:
         from rookery.core import tokens
 
         name, session = self.caller.agent, self.caller.session
         if name:
-            row = self.find_agent(names.check_address(name)) or self._renamed(name)
+            row = self.find_agent(names.check_address(name)) or self.renamed(name)
             if row is None or row["id"] != grant.agent:
                 raise tokens.not_you(grant, name)
         row = self.one("agent_by_session", session=session) if session else None
         if row is not None and row["id"] != grant.agent:
             raise tokens.not_you(grant, row["name"])
+
+    def _by_tree(self) -> Row | None:
+        """Inside an agent tree the caller is that agent, whatever name is given with the call."""
+        tree = self.tree
+        if tree is None:
+            return None
+        asked, mine = self._asked(), self._agents_of(tree)
+        if asked is not None:
+            if names.key(asked) == names.PERSON or mine:
+                row = self.find_agent(names.check_address(asked)) or self.renamed(asked)
+                mine = [each for each in mine if row is not None and each["id"] == row["id"]]
+                if not mine:
+                    raise self.refuse(authority.other_name(next(iter(tree.names), ""), asked), asked)
+        elif tree.current > 1:
+            raise _which(tree.names[: tree.current])
+        if not mine:
+            return {**_NOBODY, "name": "", "key": ""}  # it may look; what it writes needs a name (admission)
+        if tree.ended in ("taken over", "replaced"):
+            raise mesh.fenced(mine[0]["name"], tree.ended)
+        return mine[0]
+
+    def _agents_of(self, tree: caller_tree.Tree) -> list[Row]:
+        found = (self.find_agent(name) for name in tree.names)
+        return [row for row in found if row is not None]
+
+    def _asked(self) -> str | None:
+        """The name that a call gives, by a handle's session or in words."""
+        row = self._by_session()
+        return row["name"] if row else self.caller.agent or None
 
     def _by_session(self) -> Row | None:
         if self.caller.session is None:
@@ -316,9 +357,9 @@ class Tx:
 
     def _by_name(self) -> Row | None:
         name = self.caller.agent
-        if not name or name == names.PERSON:
+        if not name or names.key(name) == names.PERSON:
             return self._person() if name else None
-        row = self.find_agent(names.check_address(name)) or self._renamed(name)
+        row = self.find_agent(names.check_address(name)) or self.renamed(name)
         if row is not None:
             self._refuse_fenced(row)
         if row is None and (self.caller.open_addresses or self.world.directory.is_defined(name)):
@@ -327,9 +368,17 @@ class Tx:
             raise self.unknown(name)
         return row
 
-    def _renamed(self, name: str) -> Row | None:
+    def renamed(self, name: str) -> Row | None:
         former = self.one("former_name", key=names.key(name))
         return self.find_agent(former["name"]) if former else None
+
+    def visitor(self) -> Row:
+        """The caller as someone of another team: the agent that its process is here too, else nobody at all."""
+        try:
+            found = self._by_process()
+        except errors.RookError:
+            found = None  # several agents, or one that was taken over: none that could have a right here
+        return found or {**_NOBODY, "name": "", "key": ""}
 
     def _refuse_fenced(self, agent: Row) -> None:
         """A name said aloud is no way round a takeover: whoever was put out stays out until it joins again."""
@@ -353,11 +402,7 @@ class Tx:
             bound = self._bound(pid, started)
             current = [row for row in bound if row["ended_at"] is None and row["session"] == row["id"]]
             if len(current) > 1:
-                raise errors.BadInput(
-                    f"Several agents were joined from here: {', '.join(sorted(row['name'] for row in current))}.",
-                    "Say which one you are: --as NAME, or set ROOK_AGENT.",
-                    code="WHO_ARE_YOU",
-                )
+                raise _which([row["name"] for row in current])
             if current:
                 return self.find_agent(current[0]["name"])
             if bound and bound[0]["end_reason"] in ("taken over", "replaced"):
@@ -394,3 +439,11 @@ class Tx:
             now=self.now,
             lease_ms=self.settings.ms("mesh.lease_s"),
         )
+
+
+def _which(joined: Sequence[str]) -> errors.BadInput:
+    return errors.BadInput(
+        f"Several agents were joined from here: {', '.join(sorted(joined))}.",
+        "Say which one you are: --as NAME, or set ROOK_AGENT.",
+        code="WHO_ARE_YOU",
+    )

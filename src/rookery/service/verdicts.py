@@ -19,6 +19,7 @@ from rookery.store.port import Row
 from . import (
     changes,
     conflicts,
+    decide,
     decisions,
     deliverables,
     held,
@@ -41,6 +42,7 @@ class Words(NamedTuple):
     said: str = ""
     option: int | None = None
     branch: str = ""
+    rule: str = ""  # the rule that decides instead of a caller
 
 
 Effect = Mapping[str, Any]
@@ -108,8 +110,9 @@ def _refuse_vague(tx: Tx, written: str, found: Item) -> None:
 
 
 def _given_before(tx: Tx, found: Item, action: Action, words: Words) -> dict[str, Any] | None:
+    """The same decision by the same caller about the same item. A subject that is asked about again is a new item."""
     last = tx.one("last_decision_of", subject=found.subject.text)
-    if last is None or last["actor"] != tx.me()["id"]:
+    if last is None or last["actor"] != tx.me()["id"] or last["item"] != found.row["id"]:
         return None
     if (last["verb"], last["said"], last["choice"]) != (action, words.said[: decisions.SAID], str(words.option or "")):
         return None
@@ -142,7 +145,7 @@ def _refuse_others(tx: Tx, found: Item) -> None:
     """Whoever was asked decides, whoever started the worker, its parent, the leader, the person; never its author."""
     me, worker = tx.me(), found.worker
     author = found.result["agent"] if found.result else worker["agent"] if worker else 0
-    if me["id"] == author:
+    if author and decide.is_own_work(tx, author):
         raise docket.own_work(found.subject.text)
     if me["id"] == found.row["asked_of"] or tx.may_steer(me):
         return
@@ -217,7 +220,7 @@ def _promoted(tx: Tx, found: Item, words: Words) -> Effect:
     if change["head"] != row["head"]:
         raise docket.stale(found.subject.text, f"is not {row['change']} any more", found.subject.text, None)
     review = _ship(tx, row, words.said)
-    lands = landing.put(tx, changes.find(tx, row["change"]), words.branch)
+    lands = landing.put(tx, changes.find(tx, row["change"]), words.branch, words.rule)
     warned = conflicts.warnings(conflicts.of_change(tx, row["change"]))
     return {"landing": lands, "head": row["head"], "change": row["change"], **review,
             **({"warnings": warned} if warned else {})}  # fmt: skip
@@ -405,6 +408,6 @@ def by_rule(tx: Tx, worker: Row, row: Row, rule: str, risk: docket.Risk) -> None
 def _by_rule(tx: Tx, row: Row, rule: str, risk: docket.Risk) -> None:
     found = cards.find(tx, docket.result_of(row["worker"], row["version"]))
     action = Action.PROMOTE if row["change"] else Action.ACCEPT
-    effect = _DEEDS[found.matter, action](tx, found, Words())
+    effect = _DEEDS[found.matter, action](tx, found, Words(rule=rule))
     said = results.decided(tx, row, action, effect=effect, rule=rule)
     decisions.record(tx, decisions.Decided(**said), {"id": "", "risk": int(risk), "created_at": tx.now})

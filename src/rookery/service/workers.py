@@ -13,7 +13,7 @@ from rookery.core.record import NamedTuple
 from rookery.core.workers import Report, State, Wish
 from rookery.store.port import Row
 
-from . import decisions, held, items, leases, limits, mesh, turns
+from . import decisions, held, items, leases, limits, mesh, registered, turns
 from . import kinds as kinding
 from . import tasks as things
 from .mailbox import checked_limit
@@ -64,7 +64,8 @@ def spawn(
     start: Annotated[str, Arg("the commit to begin at", hidden=True)] = "",
     extra: Annotated[dict[str, Any] | None, Arg("what goes with it", kind="json", hidden=True)] = None,
 ) -> dict[str, Any]:
-    refuse_by_token(tx, bool(program or root or extra))
+    refuse_by_token(tx, bool(program or root or extra or start))
+    registered.refuse_place(tx, root)
     more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
     if worktree and no_worktree:
         raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
@@ -73,7 +74,8 @@ def spawn(
         role=role, root=root, start=start, extra=more,
     )  # fmt: skip
     tx.beat()
-    return show(tx, id)
+    notes = kinding.notes(tx, kind)
+    return show(tx, id) | ({"notes": notes} if notes else {})
 
 
 def make(
@@ -82,6 +84,7 @@ def make(
     extra: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
     """A worker, asked for by this agent; its id."""
+    workers.check_revision(start)
     told = text.check_text(assignment, "the assignment").strip()
     if len(told) > ASSIGNMENT_LIMIT:
         raise errors.TooLarge(f"More than {ASSIGNMENT_LIMIT:,} characters.", "Put it in a file and name that.")
@@ -107,11 +110,7 @@ def settled(
     """What is asked for, with what its kind and the settings say; refused before anything is written."""
     _refuse_children(tx, parent)
     profile = profile_of(tx, kind, parent)
-    where = root or (parent["root"] if parent else "") or tx.caller.tree
-    if not where:
-        raise errors.BadInput("In which working copy?", "Ask for it from inside the repository.", code="NO_ROOT")
-    if not where.startswith("/"):
-        raise errors.BadInput(f"{text.quoted(where)} is no full path.", "Say where from the root on.", code="NO_ROOT")
+    where = registered.working_tree(tx, me, root or (parent["root"] if parent else ""))
     return Asked(
         kind=profile["name"], profile=profile,
         host=workers.check_host(host or profile.get("host", "") or tx.settings["worker.host"]),
@@ -122,10 +121,11 @@ def settled(
 
 
 def refuse_by_token(tx: Tx, said: bool) -> None:
-    """Whoever holds an agent's token may be on another machine: no command runs here in its words."""
-    if tx.caller.grant is not None and said:
+    """A bearer of a token may be on another machine: no command runs here in its words, unless it is the user's."""
+    grant = tx.caller.grant
+    if said and (tx.caller.daemon_token or (grant is not None and not grant.is_operator)):
         raise errors.NotYours(
-            "Which program runs, and where, is not said with an agent's token.", "Name a kind and a host.",
+            "Which program runs, and where, is not said with this token.", "Name a kind and a host.",
             code="NOT_BY_TOKEN",
         )  # fmt: skip
 
@@ -166,7 +166,7 @@ def kind_of(row: Row) -> kinds.Kind:
 
 def _seed(tx: Tx, me: Row) -> str:
     """The caller's own session of its program, for programs that can fork one."""
-    turn = tx.one("turn", session=turns.key_of(me))
+    turn = tx.one("turn", session=turns.key_of(me)) if registered.folder_of(tx, me) else None
     if turn is None or not turn["host_id"]:
         raise errors.Refused(
             "Your own session is not known.", "Its hooks tell it: `rook init`; or spawn without --seed.", code="NO_SEED"
@@ -200,6 +200,8 @@ def write(
 
 def _new_agent(tx: Tx, name: str, kind: str) -> Row:
     chosen = names.check_new_name(name) if name else mesh.new_name(tx)
+    if name:
+        mesh.refuse_kept(tx, chosen)
     if tx.find_agent(chosen) is not None:
         raise errors.NameTaken(f"There is a {chosen} already.", "Choose another name, or leave it out.")
     return tx.make_agent(chosen, role=kind)

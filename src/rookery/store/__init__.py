@@ -7,6 +7,7 @@ numbers follow the last committed one without a gap; nothing of it is seen befor
     port.py      what a store is: write, read, one, all, run
     sqlite.py    the embedded store (apsw)
     opening.py   the one connection factory: pragmas, busy handler, permissions, schema
+    write_queue.py  who writes next, when many want to
     queries.py   loads the named statements and numbered migrations from sql/
     faults.py    named points where crash tests stop
 

@@ -4,6 +4,7 @@ Nothing but apsw may open `rookery.db`, `-wal` or `-shm` in a process that holds
 of the file drops this process's locks, and a committed write of someone else can vanish (hazard H39).
 """
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -77,6 +78,49 @@ def open_connection(path: str, patience: Patience, wait_s: float) -> apsw.Connec
             connection.close()
             raise
     return connection
+
+
+# -- the file behind open connections ----------------------------------------------------------------------------------
+
+_open_files: dict[str, list[tuple[int, int]]] = {}  # of this process: (device, inode) of each open connection
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Which file that is; (0, 0) if there is none."""
+    try:
+        seen = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return seen.st_dev, seen.st_ino
+
+
+def note_open(path: str) -> tuple[int, int]:
+    found = identity(path)
+    _open_files.setdefault(path, []).append(found)
+    return found
+
+
+def note_closed(path: str, was: tuple[int, int]) -> None:
+    known = _open_files.get(path, [])
+    if was in known:
+        known.remove(was)
+
+
+def check_same_file(path: str) -> None:
+    """Refuse to open, or make, another file in the place of one that this process still has open."""
+    for was in _open_files.get(path, ())[:1]:
+        check_identity(path, was)
+
+
+def check_identity(path: str, was: tuple[int, int]) -> None:
+    now = identity(path)
+    if now == was:
+        return
+    raise errors.StoreUnusable(
+        f"{path} was {'replaced' if now[1] else 'removed'} while it was open; nothing is written to the old file.",
+        "Put it back, or end the programs that use it (`rook down`) and start them again.",
+        code="STORE_GONE",
+    )
 
 
 def rows(connection: apsw.Connection, statement: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
@@ -186,11 +230,13 @@ def _full(path: str, _error: apsw.Error) -> errors.RookError:
 def _read_only(path: str, _error: apsw.Error) -> errors.RookError:
     return errors.StoreReadOnly(
         f"{path} may not be written; nothing was changed.",
-        "Check its owner and mode, or set ROOK_HOME to another folder.",
+        "Check its owner and mode, or set ROOK_HOME to another folder. In a sandbox, use the tools of `rook mcp`.",
     )
 
 
 def _cannot_open(path: str, error: apsw.Error) -> errors.RookError:
+    if os.path.exists(path) and not os.access(os.path.dirname(path) or ".", os.W_OK):
+        return _read_only(path, error)
     return errors.StoreUnusable(f"{path} cannot be opened: {error}.", "Check that its folder exists and is yours.")
 
 

@@ -57,6 +57,10 @@ class Transaction(Protocol):
         """The next event number of the team. Given back if the transaction ends without commit: no gaps."""
         ...
 
+    def savepoint(self, work: Callable[[], T]) -> T:
+        """Run `work`. What it raises is raised again, after what it wrote was undone: rows, flags, event numbers."""
+        ...
+
 
 class Store(Protocol):
     dialect: str

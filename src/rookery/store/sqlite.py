@@ -6,7 +6,7 @@ file's own lock. After a fork the child's handle refuses to work, because SQLite
 
 import os
 import time
-from _thread import allocate_lock  # `threading` costs a command line a millisecond and a half
+from _thread import LockType, allocate_lock  # `threading` costs a command line a millisecond and a half
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -17,8 +17,20 @@ from rookery.core.ports import Clock
 from rookery.core.search import Term
 
 from . import faults, queries
-from .opening import Patience, has_wal_reset_bug, library_version, open_connection, rows, schema_version, translated
+from .opening import (
+    Patience,
+    check_identity,
+    has_wal_reset_bug,
+    library_version,
+    note_closed,
+    note_open,
+    open_connection,
+    rows,
+    schema_version,
+    translated,
+)
 from .port import Row, Transaction
+from .write_queue import WriteQueue
 
 T = TypeVar("T")
 
@@ -90,6 +102,20 @@ class SqliteTransaction:
         self._seq += 1
         return self._seq
 
+    def savepoint(self, work: Callable[[], T]) -> T:
+        before = self._seq, self.flags
+        self._execute("SAVEPOINT attempt")
+        try:
+            result = work()
+        except BaseException:
+            if not self._connection.get_autocommit():  # a full disk may have ended the transaction already
+                self._execute("ROLLBACK TO attempt")
+                self._execute("RELEASE attempt")
+            self._seq, self.flags = before
+            raise
+        self._execute("RELEASE attempt")
+        return result
+
     def enter(self, clock: Callable[[], tuple[int, int]], *, create: bool) -> None:
         """The team, then the clock: a read sees what its first statement saw, and `now` is not before that."""
         row = self.one("store_team", name=self.team_name)
@@ -115,22 +141,24 @@ class SqliteStore:
         self._read_s = read_s
         self._patience = Patience()
         self._mutex = allocate_lock()
+        self._queue = WriteQueue(path)
         self._pid = os.getpid()
         self._queries = queries.load(self.dialect)
         self._columns: dict[str, list[str]] = {}
         self._connection = open_connection(path, self._patience, busy_s)
+        self._file = note_open(path)
         try:
             with translated(path):
                 self._offset = self._anchor()
         except BaseException:
-            self._connection.close()
+            self._close()
             raise
 
     # -- transactions ------------------------------------------------------------------------------------------
 
     def write(self, team: str, work: Callable[[Transaction], T]) -> T:
-        with self._mutex, translated(self.location):
-            self._begin("BEGIN IMMEDIATE")
+        with self._turn(), translated(self.location):
+            self._begin_write()
             try:
                 tx = self._transaction(team, create=True)
                 faults.reach("after_lock")
@@ -141,6 +169,8 @@ class SqliteStore:
             except BaseException:
                 self._roll_back()
                 raise
+            finally:
+                self._queue.leave()
             faults.reach("after_commit")
             return result
 
@@ -159,10 +189,10 @@ class SqliteStore:
             return error
 
     def _write_together(self, jobs: Sequence[tuple[str, Callable[[Transaction], T]]]) -> list[T | Exception]:
-        with self._mutex:
+        with self._turn():
             try:
                 with translated(self.location):
-                    self._begin("BEGIN IMMEDIATE")
+                    self._begin_write()
             except errors.Unreachable as busy:
                 return [busy for _ in jobs]  # each would only wait as long again
             try:
@@ -173,6 +203,8 @@ class SqliteStore:
             except BaseException:
                 self._roll_back()
                 raise
+            finally:
+                self._queue.leave()
             faults.reach("after_commit")
             return results
 
@@ -197,7 +229,7 @@ class SqliteStore:
             raise _Ended from error
 
     def read(self, team: str, work: Callable[[Transaction], T]) -> T:
-        with self._mutex, translated(self.location):
+        with self._turn(), translated(self.location):
             self._begin("BEGIN")
             self._patience.read_until = time.monotonic() + self._read_s
             try:
@@ -214,13 +246,27 @@ class SqliteStore:
     def _time(self) -> tuple[int, int]:
         return self._offset + self._clock.mono_ms(), self._clock.wall_ms()
 
-    def _begin(self, statement: str) -> None:
+    def _turn(self) -> LockType:
+        """The mutex, in the process that opened the store. In a forked child another thread may hold it for ever."""
         if os.getpid() != self._pid:
             raise errors.ForkedHandle(
                 "This handle was opened before a fork; SQLite's locks do not survive one.",
                 "Call rookery.connect() again in the child.",
             )
-        self._patience.write_until = time.monotonic() + self._busy_s
+        return self._mutex
+
+    def _begin_write(self) -> None:
+        check_identity(self.location, self._file)
+        has_turn = self._queue.enter(self._busy_s)
+        try:
+            self._begin("BEGIN IMMEDIATE", self._busy_s if has_turn else 0.0)
+        except BaseException:
+            self._queue.leave()
+            raise
+
+    def _begin(self, statement: str, wait_s: float | None = None) -> None:
+        check_identity(self.location, self._file)
+        self._patience.write_until = time.monotonic() + (self._busy_s if wait_s is None else wait_s)
         self._execute(statement)
 
     def _execute(self, statement: str) -> None:
@@ -252,7 +298,7 @@ class SqliteStore:
 
     def checks(self) -> list[tuple[str, bool, str]]:
         version = library_version()
-        with self._mutex, translated(self.location):
+        with self._turn(), translated(self.location):
             verdict = rows(self._connection, "PRAGMA quick_check(5)")
             mode = rows(self._connection, "PRAGMA journal_mode")[0][0]
             schema = schema_version(self._connection)
@@ -268,7 +314,7 @@ class SqliteStore:
         ]
 
     def is_whole(self, limit_s: float) -> tuple[bool | None, str]:
-        with self._mutex, translated(self.location):
+        with self._turn(), translated(self.location):
             self._patience.read_until = time.monotonic() + limit_s
             try:
                 verdict = rows(self._connection, "PRAGMA quick_check(5)")
@@ -281,7 +327,7 @@ class SqliteStore:
         return verdict == [("ok",)], "; ".join(row[0] for row in verdict)
 
     def backup(self, path: str) -> None:
-        with self._mutex, translated(path):
+        with self._turn(), translated(path):
             target = apsw.Connection(path)
             try:
                 self._copy_to(target)
@@ -301,6 +347,11 @@ class SqliteStore:
             self._roll_back()
 
     def close(self) -> None:
-        with self._mutex:
-            if os.getpid() == self._pid:  # a forked child must not touch its parent's locks
-                self._connection.close()
+        if os.getpid() == self._pid:  # a forked child must not touch its parent's locks
+            with self._mutex:
+                self._close()
+
+    def _close(self) -> None:
+        self._connection.close()
+        self._queue.close()
+        note_closed(self.location, self._file)

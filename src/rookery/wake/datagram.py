@@ -4,6 +4,7 @@ Ringing takes a fresh non-blocking socket each time, so that a ring never waits 
 means the listener has rings enough; a refused connection means its process is gone, and the socket file goes too.
 """
 
+import errno
 import os
 import stat
 import time
@@ -27,7 +28,9 @@ def new_socket() -> "socket.socket":
     """Imported here: most commands ring nobody, and `socket` would be a tenth of their start."""
     import socket
 
-    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)  # not inherited; macOS has no flag for the next line
+    made.setblocking(False)
+    return made
 
 
 def label(name: str) -> str:
@@ -75,6 +78,7 @@ class DatagramListener:
         try:
             make_folder(folder)
             if is_private(folder):
+                remove_stale(folder)
                 self._socket = self._bind()
         except OSError:
             self._socket = None  # no bell here: the slow poll beneath still finds everything
@@ -176,8 +180,36 @@ def _reach(ringer: "socket.socket", path: str) -> bool:
     except ConnectionRefusedError:
         _forget(path)
         return False
-    except OSError:
+    except OSError as error:
+        return error.errno == errno.ENOBUFS  # a full queue on macOS
+    return True
+
+
+def remove_stale(folder: str) -> None:
+    """Remove the sockets of listeners that were killed. A notification finds only those whose name it is for."""
+    gone = [entry for entry in os.listdir(folder) if not _may_run(entry.rsplit(".", 2)[-2:][0])]
+    if not gone:
+        return
+    with new_socket() as asker:
+        for entry in gone:
+            try:
+                asker.connect(os.path.join(folder, entry))  # sends nothing; a process of another namespace is kept
+            except ConnectionRefusedError:
+                _forget(os.path.join(folder, entry))
+            except OSError:
+                continue
+
+
+def _may_run(pid: str) -> bool:
+    """Could a process of this id be alive? What is no listener's file is left alone."""
+    if not pid.isdecimal():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
         return False
+    except (OSError, OverflowError):
+        return True
     return True
 
 

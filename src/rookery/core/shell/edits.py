@@ -1,7 +1,10 @@
 """Programs that edit in place, and the small languages they are told in: sed, perl, awk, patches."""
 
+import re
+
 from . import holes, reading
 from .options import Given, given
+from .reading import Reach
 from .site import Site, basename, dirname, doubt
 
 # --- sed --------------------------------------------------------------------------------------------------------------
@@ -15,9 +18,12 @@ _SED = (
 def sed(name: str, words: list[str], site: Site) -> None:
     got = given(_SED, words)
     doubt(got, site)
-    if got.has("f"):
-        site.opaque(reading.SCRIPT)
     scripts, files = got.values("e"), list(got.operands)
+    for file in got.values("f"):
+        text = site.text(file)
+        scripts += [] if text is None else [text]
+        if text is None:
+            site.opaque(reading.SCRIPT)
     endings = got.values("i")
     if endings == [""] and files and (files[0] == "" or files[0].startswith(".")):
         endings = [files.pop(0)]  # BSD's sed takes the ending as a word of its own
@@ -45,6 +51,8 @@ def _sed_script(script: str, site: Site) -> None:
     files = sed_writes(holes.shown(script))
     if files is None:
         site.opaque(reading.SCRIPT, holes.shown(script))
+        site.commands(script)
+        site.may_write([name.rstrip() for name in re.findall(r"[wW][ \t]{0,9}([^\s;][^\n]{0,999})", script)])
     for file in files or []:
         site.write(file)
 
@@ -111,8 +119,8 @@ def _sed_command(script: str, at: int, files: list[str]) -> int | None:
         files.append(script[at + 1 : end].strip())
         return end
     if letter in "aicrRbtT:":
-        # These take the rest of the line; labels end at `;` too, but what follows one is then read as a label: no file.
-        return _text_end(script, at + 1) if letter in "aicrR:" else _label_end(script, at)
+        # These take the rest of the line; a label ends at `;` too.
+        return _text_end(script, at + 1) if letter in "aicrR" else _label_end(script, at)
     if letter == "s":
         return _substituted(script, at, files)
     if letter == "y":
@@ -163,6 +171,7 @@ _PERL = "p n i? e: E: 0? l? a w W X F: M: m: I: s S t T u U c v V? C? d? D? x? h
 
 
 def perl(name: str, words: list[str], site: Site) -> None:
+    words = [*(site.variable("PERL5OPT") or "").split(), *words]
     got = given(_PERL, [_without_separator(word) for word in words], permute=False)
     files, codes = list(got.operands), got.values("e E")
     if not codes and got.has("v V h"):
@@ -171,9 +180,27 @@ def perl(name: str, words: list[str], site: Site) -> None:
     tame = bool(codes) and not got.has("M m I d x") and all(map(_only_substitutes, codes))
     if not tame:
         site.opaque(reading.INTERPRETER)
-    if got.has("i") and codes:
-        for file in files:
+        modules = got.values("M m F")  # each is put into the code as it is
+        site.code("\n".join(each for each in modules if set(each) & set(";({ ")))
+        if any(each.startswith("ExtUtils::Command") for each in modules):
+            site.may_write(files, deep=True)
+        _perl_code(codes, files, site, debugs=got.has("d"), switches=got.has("s"))
+    if got.has("i") and (codes or got.has("p n")):
+        for file in files if codes else files[1:]:
             rewritten(file, got.values("i")[-1], site)
+
+
+def _perl_code(codes: list[str], files: list[str], site: Site, *, debugs: bool, switches: bool) -> None:
+    if debugs and site.stdin is not None:
+        codes = [*codes, site.stdin]
+    elif not codes and files and files[0] != "-":
+        codes, files = [site.content(files[0]) or ""], files[1:]
+    elif not codes and site.stdin is not None:
+        codes = [site.stdin]
+    if switches:
+        site.searched("\n".join(files))  # `-f=x` after the code is a variable
+    by_line = re.search(r"\$_|\bunlink\b|\brename\b|chomp", "".join(codes))
+    site.code("\n".join(codes), [*files, *(site.text(file) or "" for file in files if by_line)])
 
 
 def _without_separator(word: str) -> str:
@@ -186,6 +213,8 @@ def _only_substitutes(code: str) -> bool:
     """Nothing but `s///` and `tr///`, between braces or any other marks, and no code within them."""
     if not holes.is_told(code) or any(sign in code for sign in ("(?{", "(??{", "@{", "${", "`")):
         return False
+    if re.search(r"[$@]\w{1,99}[\[{]", code):
+        return False  # what stands in the brackets is run
     at: int | None = 0
     while at is not None and at < len(code):
         if code[at] in " \t\n;":
@@ -238,12 +267,67 @@ def awk(name: str, words: list[str], site: Site) -> None:
     )
     doubt(got, site)
     programs = got.values("e") or ([] if got.has("f") else got.operands[:1])
+    operands = got.operands if got.has("e f") else got.operands[1:]
     if got.has("f i l E o d p"):
         site.opaque(reading.SCRIPT)
+    if "inplace" in got.values("i"):
+        for file in operands:
+            site.write(file)
+    for file in got.values("f"):
+        _awk_program(site.text(file) or "", [*got.values("v"), *operands], site)
     for program in programs:
         calm = program.replace("||", "")
         if not holes.is_told(program) or any(sign in calm for sign in (">", "|", "system", "@")):
             site.opaque(reading.SCRIPT, holes.shown(program))
+            _awk_program(holes.shown(program), [*got.values("v"), *operands], site)
+
+
+def _awk_program(program: str, operands: list[str], site: Site) -> None:
+    """After `print >` a file is written and after `print |` a command is run. If an expression stands there, or with
+    `system`, the program may write what it names."""
+    unclear = bool(re.search(r"\bsystem\s{0,9}\(|@|\|\s{0,9}getline", program))
+    for sign, target in _awk_targets(program):
+        quoted = target.strip()
+        if len(quoted) < 2 or not quoted[0] == quoted[-1] == '"' or set(quoted[1:-1]) & set('"\\'):
+            unclear = True
+        elif sign == "|":
+            site.shell(quoted[1:-1], ())
+            site.commands(program)  # what it prints may be commands
+        else:
+            site.write(quoted[1:-1])
+    if unclear:
+        site.may_write([each.partition("=")[2] or each for each in operands if not holes.is_told(each)])
+        for operand in operands:
+            if any(char.isspace() for char in operand):
+                site.shell(operand.partition("=")[2] or operand, ())
+        read = [site.text(operand) or "" for operand in operands]
+        site.code(f"exec {program}\n" + "\n".join([*operands, *read, site.stdin or site.feeders()]))
+
+
+# A text, a comment, a pattern (where no division can stand), and the signs that count outside of them.
+_AWK_PIECE = re.compile(
+    r""""(?:\\.|[^"\\])*"|\#[^\n]*|(?:(?<=[({},;!~&|\n])|\A)[ \t]{0,9}/(?:\\.|\[[^]\n]{1,300}\]|[^/\\\n\[]){1,999}/|"""
+    r"""\bprintf?\b|>{1,2}|[|]{1,2}|[(){};\n]"""
+)
+
+
+def _awk_targets(program: str) -> list[tuple[str, str]]:
+    """What follows `>`, `>>` or `|` after a `print`, up to the end of the statement."""
+    found: list[tuple[str, str]] = []
+    depth, printing = 0, False
+    begun: tuple[str, int] | None = None
+    for piece in re.finditer(_AWK_PIECE, f"{program}\n"):
+        sign = piece[0]
+        if sign in ("(", ")"):
+            depth += 1 if sign == "(" else -1
+        elif sign in ("{", "}", ";", "\n"):
+            found += [(begun[0], program[begun[1] : piece.start()])] if begun else []
+            depth, printing, begun = 0, False, None
+        elif sign.startswith("print"):
+            printing = True
+        elif sign in (">", ">>", "|") and printing and depth <= 0 and begun is None:
+            begun = (sign, piece.end())
+    return found
 
 
 # --- patches ----------------------------------------------------------------------------------------------------------
@@ -275,6 +359,7 @@ def apply_patch(name: str, words: list[str], site: Site) -> None:
     paths = patched(text) if text is not None and holes.is_told(text) else None
     if paths is None:
         site.opaque(reading.PATCH_ELSEWHERE)
+        site.searched(text or site.feeders())
     for path in paths or []:
         site.write(path)
 
@@ -290,10 +375,14 @@ def patch(name: str, words: list[str], site: Site) -> None:
     for value in got.values("r"):
         place.write(value)
     named = got.values("o") or got.operands[:1]
-    if not named and (got.has("i") or not _shows_diff(site)):
+    file = (got.values("i") or got.operands[1:2] or ["-"])[-1]
+    text = place.text(file)
+    found = diff_paths(text, _strip(got)) if text is not None and holes.is_told(text) else []
+    if not named and not found:
         site.opaque(reading.PATCH_ELSEWHERE)
+        search_feeders(file, place)
         return
-    for file in named or diff_paths(site.stdin or "", _strip(got)):
+    for file in named or found:
         for path in (file, file + ".orig", file + ".rej"):
             place.write(path)
         for ending in got.values("z"):
@@ -302,8 +391,16 @@ def patch(name: str, words: list[str], site: Site) -> None:
         site.opaque(reading.OPTION_UNKNOWN)
 
 
-def _shows_diff(site: Site) -> bool:
-    return site.stdin is not None and holes.is_told(site.stdin) and bool(diff_paths(site.stdin, None))
+def search_feeders(file: str, site: Site) -> None:
+    """A patch that this text does not show: what the commands that print it name. A diff by git of everything names
+    every file."""
+    text = site.feeders(file)
+    site.searched(text, deep=True)
+    words = re.findall(r"[^\s|;&]+", text)
+    if re.search(r"\bgit\b[^|;&\n]{0,200}\b(?:diff|show|log|stash|format-patch)\b", text) and not any(
+        re.search(r"/|\w\.\w", word) or word == "--" for word in words if not word.startswith("-") or word == "--"
+    ):
+        site.write(".", Reach.REPOSITORY)
 
 
 def _strip(got: Given) -> int | None:
@@ -311,13 +408,23 @@ def _strip(got: Given) -> int | None:
     return int(value) if value.isascii() and value.isdecimal() else None
 
 
+_GIT_HEADER = r'diff --git "?a/(.{1,1000}?)"? "?b/(.{1,1000}?)"?'
+
+
+def _unescaped(name: str) -> str:
+    """git puts odd names into quotes, and their bytes into octal digits."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name.strip('"'))
+
+
 def diff_paths(text: str, strip: int | None) -> list[str]:
     """Every name a diff might mean; without a number to strip, the whole name and its last part."""
     names: dict[str, None] = {}
     for line in text.split("\n"):
+        if found := re.fullmatch(_GIT_HEADER, line):
+            names |= dict.fromkeys(map(_unescaped, found.groups()))
         for header in ("--- ", "+++ ", "*** ", "Index: ", "rename from ", "rename to ", "copy to "):
             if line.startswith(header):
-                name = line[len(header) :].partition("\t")[0].strip().strip('"')
+                name = _unescaped(line[len(header) :].partition("\t")[0].strip())
                 parts = name.split("/")
                 if name and name != "/dev/null":
                     chosen = [name, parts[-1]] if strip is None else ["/".join(parts[strip:]) or parts[-1]]

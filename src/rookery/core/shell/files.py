@@ -1,9 +1,12 @@
 """Programs that copy, move, make and pack files: those whose targets take more than reading the operands off."""
 
+from itertools import pairwise
+
 from . import holes, reading
 from .options import Given, given
+from .outputs import of_settings
 from .reading import Reach
-from .site import Site, basename, dirname, doubt
+from .site import Site, basename, dirname, doubt, listed
 
 _BACKUP = "b,backup? S,suffix: "
 _COPY = (
@@ -31,23 +34,67 @@ def copy(name: str, words: list[str], site: Site) -> None:
     got = given(_COPY, words)
     doubt(got, site)
     deep = Reach.BENEATH if got.has("r a") else Reach.FILE
+    texts = [(place, site.content(source)) for source, place in _places(got)]
     targets(got, site, deep, parents=got.has("parents"))
+    for place, text in texts:
+        site.fill(place, text)
+    if got.has("l s"):
+        _linked(got, site, symbolic=got.has("s"))
 
 
 def move(name: str, words: list[str], site: Site) -> None:
     got = given(_MOVE, words)
     doubt(got, site)
-    for source in targets(got, site, Reach.BENEATH):
-        site.write(source, Reach.BENEATH)
+    texts = [(place, site.content(source)) for source, place in _places(got)]
+    for source in targets(got, site, Reach.BENEATH, itself=True):
+        site.write(source, Reach.BENEATH, itself=True)
+    for place, text in texts:
+        site.fill(place, text)
+    for source, place in _places(got):
+        site.renamed(source, place)
 
 
 def link(name: str, words: list[str], site: Site) -> None:
     got = given(_LINK, words)
     doubt(got, site)
     if len(got.operands) == 1 and not got.has("t"):
-        site.write(basename(got.operands[0]) or holes.UNKNOWN)
+        site.write(basename(got.operands[0]) or holes.UNKNOWN, itself=True)
+        site.link(basename(got.operands[0]), got.operands[0], symbolic=got.has("s"))
     else:
-        targets(got, site, Reach.FILE)
+        targets(got, site, Reach.FILE, itself=True)
+        _linked(got, site, symbolic=got.has("s") and not got.has("r"))
+
+
+def hard_link(name: str, words: list[str], site: Site) -> None:
+    got = given("help version", words)
+    if len(got.operands) == 2:
+        source, place = got.operands
+        site.write(place, itself=True)
+        site.link(place, source, symbolic=False)
+
+
+def mount(name: str, words: list[str], site: Site) -> None:
+    """A folder that is bound to another is a second name of it."""
+    got = given("B,bind R,rbind M,move o,options: t,types: r,read-only w,rw v,verbose n,no-mtab a,all f,fake", words)
+    site.opaque(reading.ELSEWHERE)
+    if len(got.operands) == 2:
+        source, place = got.operands
+        site.link(place, source, symbolic=False)
+
+
+def _linked(got: Given, site: Site, *, symbolic: bool) -> None:
+    for source, place in _places(got):
+        site.link(place, source, symbolic=symbolic)
+
+
+def _places(got: Given) -> list[tuple[str, str]]:
+    """Each source with the names it may get."""
+    sources, folders = got.operands, got.values("t")
+    if not folders and len(sources) >= 2:
+        sources, folders = sources[:-1], sources[-1:]
+    told = [source for source in sources if holes.is_told(source)]
+    inside = [(each, f"{folder.rstrip('/')}/{basename(each)}") for folder in folders for each in told]
+    return inside + [(each, folder) for folder in folders for each in told if len(sources) == 1 and not got.has("t")]
 
 
 def install(name: str, words: list[str], site: Site) -> None:
@@ -63,7 +110,7 @@ def install(name: str, words: list[str], site: Site) -> None:
     targets(got, site, Reach.FILE)
 
 
-def targets(got: Given, site: Site, reach: Reach, *, parents: bool = False) -> list[str]:
+def targets(got: Given, site: Site, reach: Reach, *, parents: bool = False, itself: bool = False) -> list[str]:
     """Writes what several sources become in their target; returns the sources.
 
     Whether one source is put into `b` or in place of `b` depends on what `b` is. Where that is not known both count.
@@ -75,11 +122,11 @@ def targets(got: Given, site: Site, reach: Reach, *, parents: bool = False) -> l
     for folder in folders:
         inside = folder.endswith("/") or folder in (".", "..") or site.is_folder(folder)
         if one and (got.has("T") or not inside):
-            _put(folder, got, site, reach)
+            _put(folder, got, site, reach, itself=itself)
         if not got.has("T"):
             for source in sources:
                 place = _inside(folder, source, parents=parents)
-                _put(place, got, site, reach)
+                _put(place, got, site, reach, itself=itself)
                 if parents:
                     with_parents(dirname(place), site)
     return sources
@@ -94,10 +141,10 @@ def _inside(folder: str, source: str, *, parents: bool) -> str:
     return f"{folder.rstrip('/')}/{source if parents else last}"
 
 
-def _put(field: str, got: Given, site: Site, reach: Reach) -> None:
-    site.write(field, reach)
+def _put(field: str, got: Given, site: Site, reach: Reach, *, itself: bool) -> None:
+    site.write(field, reach, itself=itself)
     if got.has("b S"):
-        site.write(field.rstrip("/") + (got.values("S") or ["~"])[-1])
+        site.write(field.rstrip("/") + (got.values("S") or [site.variable("SIMPLE_BACKUP_SUFFIX") or "~"])[-1])
         site.write(field.rstrip("/") + ".~" + holes.MANY)
 
 
@@ -148,16 +195,24 @@ def split(name: str, words: list[str], site: Site) -> None:
     }[name]
     got = given(spec, words)
     doubt(got, site)
-    if got.has("filter"):
+    for script in got.values("filter"):
         site.opaque(reading.INTERPRETER)
+        site.shell(script, ())
     prefixes = got.values("f") if name == "csplit" else got.operands[1:2]
     site.write((prefixes or ["x" if name == "split" else "xx"])[-1] + holes.MANY)
 
 
 def temporary(name: str, words: list[str], site: Site) -> None:
     """mktemp: a template of the caller's own is told; the folder for temporary files is not."""
-    got = given("d,directory u,dry-run q,quiet p,tmpdir? t suffix: V", words)
+    got = given("d,directory u,dry-run q,quiet p: tmpdir? t suffix: V", words)
+    got.found["p"] = [*got.values("p"), *got.values("tmpdir")] if got.has("p tmpdir") else []
+    if not got.found["p"]:
+        del got.found["p"]
     if got.has("u"):
+        return
+    folder = (got.values("p") or [""])[-1] or ("" if got.operands else site.variable("TMPDIR") or "")
+    if folder:
+        site.write(f"{folder.rstrip('/')}/{holes.MANY}")
         return
     if not got.operands or got.has("p t"):
         site.opaque(reading.EXPANSION)
@@ -184,6 +239,7 @@ _PACKERS = ("gzip", "pigz", "bzip2", "pbzip2", "xz", "zstd", "lz4", "lzip", "lzm
 
 
 def tar(name: str, words: list[str], site: Site) -> None:
+    words = [*words, *(site.variable("TAR_OPTIONS") or "").split()]
     if words and words[0] and words[0].isalpha() and words[0].isascii():
         words = _old_style(words)
     got = given(_TAR, words)
@@ -192,6 +248,8 @@ def tar(name: str, words: list[str], site: Site) -> None:
         value.split()[:1] and value.split()[0] not in _PACKERS for value in got.values("I")
     ):
         site.opaque(reading.INTERPRETER)
+        for value in got.values("to-command checkpoint-action F I"):
+            site.commands(value.removeprefix("exec="))
     if got.has("x") and not got.has("O"):
         if got.has("P"):
             site.opaque(reading.PATCH_ELSEWHERE)  # the members' names are absolute
@@ -200,8 +258,10 @@ def tar(name: str, words: list[str], site: Site) -> None:
         for archive in got.values("f"):
             if archive != "-":
                 site.write(archive)
-        for member in got.operands if got.has("remove-files") else []:
-            site.write(member, Reach.BENEATH)
+        if got.has("remove-files"):
+            for place in (site, *map(site.into, got.values("C"))):
+                for member in [*got.operands, *listed(got.values("T"), site)]:
+                    place.write(member, Reach.BENEATH)
     for snapshot in got.values("g"):
         site.write(snapshot)
 
@@ -231,17 +291,22 @@ def unzip(name: str, words: list[str], site: Site) -> None:
 
 
 def zip_up(name: str, words: list[str], site: Site) -> None:
+    words = [*(site.variable("ZIPOPT") or "").split(), *words]
     got = given(
         "b: i: x: n: t: P: s: O,output-file: m,move r,recurse-paths R j q v u f d g y l e D X o T 1 2 3 4 5 6 7 8 9 0 "
         "exclude: include: FS,filesync copy: @ A F quiet",
         words,
     )
+    for word, after in pairwise(words):
+        if word in ("-TT", "--unzip-command"):
+            site.opaque(reading.INTERPRETER)
+            site.commands(after)
     doubt(got, site)
     for archive in got.values("O") or got.operands[:1]:
         if archive != "-":
             site.write(archive)
             site.write(archive + ".zip")
-    for member in got.operands[1:] if got.has("m") else []:
+    for member in [*got.operands[1:], *listed(["-"] * got.has("@"), site)] if got.has("m") else []:
         site.write(member, Reach.BENEATH)
 
 
@@ -256,7 +321,8 @@ def squeeze(name: str, words: list[str], site: Site) -> None:
     """gzip and its like: one file is written beside another, which goes."""
     got = given(
         "c,stdout,to-stdout d,decompress,uncompress z f,force k,keep l,list t,test q,quiet v,verbose r,recursive n N "
-        "S,suffix: o: T,threads: p: rm 1 2 3 4 5 6 7 8 9 0 e,extreme fast best name no-name ultra long? s,stdout",
+        "S,suffix: o: T,threads: p: rm 1 2 3 4 5 6 7 8 9 0 e,extreme fast best name no-name ultra long? s,stdout "
+        "files? files0? filelist: output-dir-flat: output-dir-mirror:",
         words,
     )
     doubt(got, site)
@@ -264,7 +330,9 @@ def squeeze(name: str, words: list[str], site: Site) -> None:
         return
     ending, unpacks = _SQUEEZED[name]
     ending = (got.values("S") or [ending])[-1]
-    for file in got.operands:
+    for folder in got.values("output-dir-flat output-dir-mirror"):
+        site.write(folder, Reach.BENEATH)
+    for file in [*got.operands, *listed([each or "-" for each in got.values("files files0 filelist")], site)]:
         if file == "-":
             continue
         site.write(file, Reach.BENEATH if got.has("r") else Reach.FILE)
@@ -317,6 +385,30 @@ def sync(name: str, words: list[str], site: Site) -> None:
         site.into(target).write(folder, Reach.BENEATH)
 
 
+def secure_copy(name: str, words: list[str], site: Site) -> None:
+    """scp: a target without a host is a file here."""
+    got = given("3 4 6 A B C p q r v R T O i: F: l: o: P: S: c: J: D: X:", words)
+    doubt(got, site)
+    for value in got.values("o S"):
+        site.commands(value.partition("=")[2] or value)
+    if len(got.operands) >= 2 and ":" not in got.operands[-1].partition("/")[0]:
+        targets(got, site, Reach.BENEATH if got.has("r") else Reach.FILE)
+
+
+def archive(name: str, words: list[str], site: Site) -> None:
+    """ar: the letters say whether the archive is written, or its members are taken out of it."""
+    if "-M" in words:
+        site.searched(site.stdin or site.feeders())
+    operands = [word for word in words if not word.startswith("--")]
+    letters, *rest = operands or [""]
+    if set(letters) & set("rqdms"):
+        for file in rest[1:2] if set(letters) & set("abi") else rest[:1]:
+            site.write(file)
+    if "x" in letters:
+        for member in rest[1:] or [holes.MANY]:
+            site.write(basename(member) or holes.MANY)
+
+
 _CURL = (
     "o,output: O,remote-name D,dump-header: c,cookie-jar: J,remote-header-name output-dir: K,config: trace: "
     "trace-ascii: stderr: remote-name-all etag-save: hsts: alt-svc: libcurl: create-dirs "
@@ -336,8 +428,16 @@ _CURL = (
 def curl(name: str, words: list[str], site: Site) -> None:
     got = given(_CURL, words)
     doubt(got, site)
-    if got.has("K"):
+    for file in got.values("K"):
         site.opaque(reading.SOURCED)
+        site.searched(site.text(file) or "")
+    for url in got.operands + got.values("url") if got.has("T") else []:
+        if url.startswith("file://"):
+            sent = [basename(value) for value in got.values("T")] if url.endswith("/") else [""]
+            for name_of in sent:
+                site.write(url.removeprefix("file://").removeprefix("localhost") + name_of)
+    for value in got.values("w"):
+        site.searched(value if "%{output}" in value else "")
     for value in got.values("D c trace trace-ascii stderr etag-save hsts alt-svc libcurl"):
         if value != "-":
             site.write(value)
@@ -373,8 +473,9 @@ _WGET = (
 def wget(name: str, words: list[str], site: Site) -> None:
     got = given(_WGET, words)
     doubt(got, site)
-    if got.has("e"):
+    for setting in got.values("e"):
         site.opaque(reading.OPTION_UNKNOWN)
+        site.may_write(list(of_settings(setting)))
     for value in got.values("o a save-cookies"):
         site.write(value)
     if got.has("b"):

@@ -1,5 +1,7 @@
 """Formatters that are one command of a larger program, or write more than they are told to."""
 
+import re
+
 from . import holes, reading
 from .options import given
 from .reading import Reach
@@ -24,7 +26,12 @@ def ruff(name: str, words: list[str], site: Site) -> None:
     doubt(got, site)
     for value in got.values("o"):
         site.write(value)
-    writes = got.has("fix fix-only add-noqa w") if command == "check" else command == "format"
+    fixes = any(re.match(r"\s*fix(?:-only)?\s*=\s*true", site.content(each) or each) for each in got.values("config"))
+    writes = (
+        got.has("fix fix-only add-noqa w") or (fixes and not got.has("no-fix"))
+        if command == "check"
+        else command == "format"
+    )
     if got.has("diff") or (command == "format" and got.has("check")):
         writes = False
     if command not in ("check", "format", "clean"):

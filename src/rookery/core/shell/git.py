@@ -4,10 +4,11 @@ What git keeps for itself (`.git`) is no path that is reported; that a command c
 machine's, and no text shows them.
 """
 
+import re
 from itertools import pairwise
 
 from . import holes, reading
-from .edits import diff_paths
+from .edits import diff_paths, search_feeders
 from .files import with_parents
 from .options import Given, given, names
 from .reading import Reach
@@ -50,6 +51,7 @@ _LISTS = {
 _LISTS_BARE = names("branch tag remote reflog notes submodule")
 
 _WHOLE_TREE = names("merge pull rebase cherry-pick revert am bisect sparse-checkout read-tree checkout-index")
+_BISECT_LOOKS = (["log"], ["view"], ["visualize"], ["terms"])
 _RUNS_PROGRAMS = names("difftool mergetool filter-branch lfs gui gitk svn p4 instaweb send-email")
 
 
@@ -58,9 +60,16 @@ def git(name: str, words: list[str], site: Site) -> None:
     if got.has("version v h"):
         return
     doubt(got, site)
+    for setting in got.values("c"):
+        key, _, value = setting.partition("=")
+        _configured(key, value, site)
+    for setting in got.values("config-env"):
+        key, _, variable = setting.rpartition("=")
+        _configured(key, site.variable(variable) or "", site)
     for folder in got.values("C"):
         site = site.into(folder)
-    for folder in got.values("work-tree")[-1:]:
+    tree = got.values("work-tree")[-1:] or [site.variable("GIT_WORK_TREE") or ""]
+    for folder in filter(None, tree):
         site = site.into(folder)
     if not got.operands:
         return
@@ -68,11 +77,58 @@ def git(name: str, words: list[str], site: Site) -> None:
     if not holes.is_told(command):
         site.opaque(reading.UNTOLD_COMMAND)
         return
-    if got.has("work-tree git-dir") and command not in _QUIET:
+    placed = got.has("work-tree git-dir") or any(tree)
+    if placed and command not in _QUIET and command not in _LOOKS:
         site.write(".", Reach.BENEATH)  # a working tree that is told here, and not found by looking upwards
     if command not in _LOOKS and not _lists(command, rest):
         site.record()
+    for word in rest:
+        if word.startswith("ext::"):
+            site.commands(word.removeprefix("ext::"))
+        elif command == "grep" and word.startswith(("-O", "--open-files-in-pager=")):
+            _run_on_files(word.removeprefix("-O").removeprefix("--open-files-in-pager="), rest, site)
+    shown = (site.definition("git: diff"), site.variable("GIT_EXTERNAL_DIFF"))
+    for program in filter(None, shown if command in _SHOW_DIFFS else ()):
+        _run_on_files(program, rest, site)
     _command(command, rest, site)
+
+
+_WRITTEN_KEYS = r"trace2\..*|core\.worktree|.*output.*|.*directory|.*logfile"  # settings that name what git writes
+
+
+_DIFF_KEYS = r"diff\.external|diff\..*\.(?:command|textconv)|(?:diff|merge)tool\..*\.(?:cmd|path)"
+_SHOW_DIFFS = names("diff show log difftool mergetool diff-tree diff-index diff-files")
+
+
+def _run_on_files(program: str, words: list[str], site: Site) -> None:
+    """A program that git runs with files of the working tree: those that its words name."""
+    site.commands(program)
+    paths = [word for word in words if word and not word.startswith("-") and holes.is_plain(word)]
+    site.shell(" ".join([program, *("'" + path.replace("'", "'\\''") + "'" for path in paths)]), ())
+
+
+def _configured(key: str, value: str, site: Site) -> None:
+    """An alias, a pager, a hook or an editor may be any command."""
+    site.commands(value)
+    if re.fullmatch(_WRITTEN_KEYS, key.lower()):
+        site.may_write([value, f"{value.rstrip('/')}/?"])
+    if re.fullmatch(_DIFF_KEYS, key.lower()):
+        site.define("git: diff", value)
+    if key.lower().startswith("credential"):
+        site.may_write(re.findall(r"--file[= ]{1,9}(\S{1,999})", value))
+    if key.lower().startswith("alias."):
+        site.define(f"git {key[6:]}", value)
+
+
+def _aliased(command: str, words: list[str], site: Site) -> bool:
+    text = site.definition(f"git {command}")
+    if text is None:
+        return False
+    if text.startswith("!"):
+        site.shell(text[1:], ("", *words))
+    elif text.split()[:1] != [command]:
+        git("git", [*text.split(), *words], site)
+    return True
 
 
 def _lists(command: str, words: list[str]) -> bool:
@@ -82,17 +138,29 @@ def _lists(command: str, words: list[str]) -> bool:
     return words[0] in known and all(word in known for word in words if word.startswith("-"))
 
 
+def _only_looks(command: str, words: list[str]) -> bool:
+    return (command == "pull" and "--dry-run" in words) or (command == "bisect" and words[:1] in _BISECT_LOOKS)
+
+
 def _command(command: str, words: list[str], site: Site) -> None:
     if command in _RULES:
         _RULES[command](words, site)
+    elif _aliased(command, words, site) or _only_looks(command, words):
+        return
     elif command in _WHOLE_TREE:
         whole_tree(site)
         if command in ("bisect", "rebase") and {"run", "-x", "--exec"} & set(words):
             site.opaque(reading.INTERPRETER)
+            site.commands(" ".join(words))
     elif command in _QUIET or command == "diff":
         _outputs(words, site)
     else:
+        from . import interpreters
+
         site.opaque(reading.INTERPRETER if command in _RUNS_PROGRAMS else reading.PROGRAM_UNKNOWN, f"git {command}")
+        site.commands(" ".join(words))
+        if command not in ("difftool", "gui", "instaweb", "send-email"):
+            interpreters.unknown(words, site)
 
 
 def whole_tree(site: Site) -> None:
@@ -132,8 +200,11 @@ def _after_dashes(words: list[str]) -> list[str] | None:
 
 
 def _from_file(got: Given, site: Site) -> None:
-    if got.has("pathspec-from-file"):
-        site.opaque(reading.PATCH_ELSEWHERE)
+    for file in got.values("pathspec-from-file"):
+        text = site.text(file)
+        if text is None:
+            site.opaque(reading.PATCH_ELSEWHERE)
+        _pathspecs([line for line in re.split(r"[\0\n]", text or "") if line], site)
 
 
 _CHECKOUT = (
@@ -180,6 +251,8 @@ def restore(words: list[str], site: Site) -> None:
     doubt(got, site)
     _from_file(got, site)
     _pathspecs(got.operands, site)
+    if got.has("p") and not got.operands:
+        whole_tree(site)
 
 
 def reset(words: list[str], site: Site) -> None:
@@ -192,11 +265,17 @@ def stash(words: list[str], site: Site) -> None:
     verb = words[0] if words and not words[0].startswith("-") else "push"
     if verb in ("list", "show", "drop", "clear", "create", "store", "export"):
         return
-    paths = _after_dashes(words)
-    if verb == "push" and paths:
-        _pathspecs(paths, site)
+    got = given(
+        "m,message: k,keep-index no-keep-index q,quiet u,include-untracked a,all p,patch S,staged pathspec-from-file: "
+        "pathspec-file-nul",
+        words[1:] if words[:1] == ["push"] else [],
+    )
+    if got.operands and not got.strange:
+        _from_file(got, site)
+        _pathspecs(got.operands, site)
     else:
-        whole_tree(site)
+        paths = _after_dashes(words) if verb == "push" else None
+        _pathspecs(paths, site) if paths else whole_tree(site)
 
 
 def clean(words: list[str], site: Site) -> None:
@@ -241,29 +320,48 @@ def apply(words: list[str], site: Site) -> None:
     if looks or (got.has("cached") and not got.has("3")):
         return
     doubt(got, site)
-    shown = site.stdin if got.operands in ([], ["-"]) and not got.has("directory") else None
     strip = (got.values("p") or ["1"])[-1]
-    paths = diff_paths(shown, int(strip)) if shown is not None and strip.isdecimal() and holes.is_told(shown) else []
-    if not paths:
-        site.opaque(reading.PATCH_ELSEWHERE)
-    elif not site.is_folder(".git"):
-        whole_tree(site)  # the names in a patch begin at the top of the working tree, and this may not be it
-    else:
-        for path in paths:
-            site.write(path)
-            site.write(path + ".rej")
+    for file in got.operands or ["-"]:
+        text = site.text(file)
+        paths = diff_paths(text, int(strip)) if text is not None and strip.isdecimal() and holes.is_told(text) else []
+        if not paths:
+            site.opaque(reading.PATCH_ELSEWHERE)
+            search_feeders(file, site)
+        elif not site.is_folder(".git") and site.root is None:
+            whole_tree(site)  # the names in a patch begin at the top of the working tree, and this may not be it
+        else:
+            _patched(paths, got, site)
+
+
+def _patched(paths: list[str], got: Given, site: Site) -> None:
+    top = "" if site.is_folder(".git") else f"{site.root}/"
+    below = (got.values("directory") or [""])[-1].strip("/")
+    for path in paths:
+        full = top + (f"{below}/{path}" if below else path)
+        site.write(full)
+        site.write(full + ".rej")
+
+
+def merge_file(words: list[str], site: Site) -> None:
+    got = given("p,stdout q L: diff3 zdiff3 ours theirs union marker-size: object-id diff-algorithm:", words)
+    if not got.has("p"):
+        for file in got.operands[:1]:
+            site.write(file)
 
 
 def clone(words: list[str], site: Site) -> None:
     got = given(
-        "b,branch: o,origin: u: depth: c,config: j,jobs: reference: reference-if-able: template: separate-git-dir: "
-        "filter: shallow-since: shallow-exclude: server-option: bundle-uri: l,local s,shared q,quiet v,verbose n bare "
+        "b,branch: o,origin: u,upload-pack: depth: c,config: j,jobs: reference: reference-if-able: template: "
+        "separate-git-dir: filter: shallow-since: shallow-exclude: server-option: bundle-uri: l,local s,shared q,quiet "
+        "v,verbose n bare "
         "no-checkout mirror single-branch no-single-branch recurse-submodules? recursive no-tags progress no-hardlinks "
         "dissociate sparse remote-submodules shallow-submodules also-filter-submodules no-local revision: ref-format: "
         "4,ipv4 6,ipv6 tags reject-shallow no-reject-shallow no-shallow-submodules no-remote-submodules",
         words,
     )
     doubt(got, site)
+    for text in got.values("u"):
+        site.commands(text)
     url, *folders = [*got.operands, ""][:2]
     if folders and folders[0]:
         site.write(folders[0], Reach.BENEATH)
@@ -274,8 +372,24 @@ def clone(words: list[str], site: Site) -> None:
 
 def init(words: list[str], site: Site) -> None:
     got = given("q,quiet bare template: separate-git-dir: object-format: ref-format: b,initial-branch: shared?", words)
-    for folder in got.operands:
+    for folder in got.operands or [".git"]:
         site.write(folder, Reach.BENEATH)
+    for folder in got.values("separate-git-dir"):
+        site.write(folder, Reach.BENEATH)
+
+
+def pack(words: list[str], site: Site) -> None:
+    if "--stdout" not in words:
+        for name in [word for word in words if not word.startswith("-")]:
+            site.write(name + holes.MANY)
+
+
+def trailers(words: list[str], site: Site) -> None:
+    got = given("in-place trim-empty where: if-exists: if-missing: only-trailers only-input unfold parse no-divider "
+                "trailer:", words)  # fmt: skip
+    if got.has("in-place") or got.strange:
+        for file in got.operands:
+            site.write(file)
 
 
 def worktree(words: list[str], site: Site) -> None:
@@ -300,6 +414,7 @@ def submodule(words: list[str], site: Site) -> None:
     verb = next((word for word in words if not word.startswith("-")), "status")
     if verb == "foreach":
         site.opaque(reading.INTERPRETER)
+        site.commands(" ".join(words))
     if verb not in ("status", "summary"):
         whole_tree(site)
 
@@ -316,6 +431,8 @@ def configure(words: list[str], site: Site) -> None:
     if looks or (len(got.operands) == 1 and not got.has("unset unset-all remove-section")):
         return
     doubt(got, site)
+    if len(got.operands) >= 2:
+        _configured(got.operands[-2], got.operands[-1], site)
     for file in got.values("f"):
         site.write(file)
 
@@ -352,4 +469,5 @@ _RULES = {
     "checkout": checkout, "switch": switch, "restore": restore, "reset": reset, "stash": stash, "clean": clean,
     "rm": remove, "mv": move, "apply": apply, "clone": clone, "init": init, "worktree": worktree,
     "submodule": submodule, "config": configure, "format-patch": format_patch, "archive": archive, "bundle": bundle,
+    "merge-file": merge_file, "pack-objects": pack, "interpret-trailers": trailers,
 }  # fmt: skip

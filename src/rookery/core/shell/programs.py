@@ -43,7 +43,6 @@ PLAIN: dict[str, Plain] = {
     "shred": Plain("f,force n,iterations: random-source: s,size: u remove? v,verbose x,exact z,zero help version"),
     "mkfifo": Plain("m,mode: Z context? help version"),
     "mknod": Plain("m,mode: Z context? help version"),
-    "link": Plain("help version", first=1),
     "sort": Plain(
         "b d f g i M h n R r V c,check? C m,merge s,stable u,unique z,zero-terminated k,key: t,field-separator: "
         "o,output: S,buffer-size: T,temporary-directory: parallel: batch-size: compress-program: files0-from: "
@@ -143,7 +142,33 @@ READ_ONLY = names(
     bzcat xzcat zstdcat jq envsubst cloc tokei scc wl-paste pbpaste nm objdump readelf ldd size addr2line c++filt
     otool tput clear reset stty getopt mountpoint findmnt journalctl pstree vmstat iostat lsb_release sw_vers
     dircolors infocmp mypy pyright basedpyright flake8 pyflakes pylint shellcheck hadolint actionlint yamllint vulture
-    bandit
+    bandit bat batcat eza exa lsd ncdu difft pydoc pydoc3 pygmentize hexyl glow mdcat xmlwf jsonlint lshw dmesg
+    loginctl timedatectl acpi sensors watchman zipinfo lsattr getfacl namei pathchk peekfd fuser vmtouch
+    mediainfo exiv2 identify ffprobe pdfinfo pdftotext radon xenon lizard pydocstyle pycodestyle prospector codespell
+    semgrep markdownlint proselint vale write-good aspell hunspell cppcheck cpplint luacheck tflint checkov kubeval
+    kubeconform dockerfilelint gitleaks trufflehog detect-secrets safety pip-audit xsv mlr dasel gron fx csvlook csvcut
+    csvstat sloccount gocyclo nilaway staticcheck errcheck ineffassign revive deadcode gosec ctags-query msgfmt-check
+    agrep pcregrep pcre2grep ugrep zipgrep bzgrep xzgrep zless xzless bzless tailf multitail ccze lnav say spd-say
+    notify-send osc wslpath cygpath tig gitk lazygit nvidia-smi fastfetch neofetch htpasswd-verify command_not_found
+    """
+)
+# Programs that run tests or checks: opaque, but what they are named is what they read.
+CHECKERS = names(
+    """
+    ctest phpunit rspec behave bats karma ava tap nose2 nosetests ginkgo gotestsum minitest cucumber robot locust
+    rubocop phpcs phpstan psalm eslint_d xo standard tslint golangci-lint ktlint detekt checkstyle spotbugs pmd infer
+    clang-tidy scan-build valgrind perf strace ltrace dtrace time py-spy kcov lcov gcov gcovr llvm-cov llvm-nm
+    nvcc valac zig nim crystal ocaml ocamlfind dune opam raku gjs qjs mocha-phantomjs testcafe nightwatch wdio storybook
+    ruff-lsp pyre pytype sphinx-build mkdocs jupyter streamlit uvicorn gunicorn hypercorn celery airflow dbt scrapy
+    gtags doxygen openssl
+    serve http-server live-server browser-sync nodemon pm2 forever concurrently cross-env
+    claude codex gemini opencode copilot aider cursor-agent pi amp llm ollama
+    """
+)
+SHELL_OWN = names(
+    """
+    cd chdir pushd popd exit logout break continue return set shift unset let eval source . trap alias unalias shopt
+    enable history fc read mapfile readarray getopts printf wait export declare local readonly typeset
     """
 )
 
@@ -152,6 +177,8 @@ _READS_BUT = {
     "rg": ("--pre", "--hostname-bin"), "file": ("-C", "--compile"), "less": ("-o", "-O", "--log-file"),
     "date": ("-s", "--set"), "mypy": ("--install-types", "--junit-xml", "--html-report"), "man": ("-H",),
     "pylint": ("--output",), "flake8": ("--output-file", "--tee"), "bandit": ("-o", "--output"),
+    "codespell": ("-w", "--write-changes"), "semgrep": ("--autofix", "-a", "-o", "--output"), "jsonlint": ("-i",),
+    "markdownlint": ("--fix", "-f", "-o"), "pdftotext": ("-layout",), "mlr": ("-I",), "aspell": ("-c", "check"),
 }  # fmt: skip
 
 INTERPRETERS = names(
@@ -161,22 +188,25 @@ INTERPRETERS = names(
     racket make gmake ninja cmake meson bazel buck gradle mvn ant scons rake just task tox nox pytest unittest
     coverage npm pnpm yarn corepack lerna nx turbo vite webpack rollup esbuild tsc jest vitest mocha cypress
     playwright pip pip3 poetry pdm hatch conda mamba bundle gem composer cargo go rustc gcc g++ cc c++ clang clang++
-    ld ar javac java kotlin kotlinc scala sbt mix elixir erl rebar3 stack cabal ghc dotnet msbuild swift swiftc
-    xcodebuild flutter dart vi vim nvim ex ed nano emacs code subl pico joe screen tmux at batch crontab entr
-    watchexec parallel pre-commit husky lint-staged alembic django-admin flask rails sqlite3 psql mysql mongo
+    ld javac java kotlin kotlinc scala sbt mix elixir erl rebar3 stack cabal ghc dotnet msbuild swift swiftc
+    xcodebuild flutter dart invoke view rview rvim gvim red
+    vi vim nvim ex ed nano emacs code subl pico joe screen tmux at batch crontab entr
+    watchexec gdb lldb pre-commit husky lint-staged alembic django-admin flask rails sqlite3 psql mysql mongo
     redis-cli
     """
 )
 ELSEWHERE = names(
     """
-    ssh scp sftp mosh docker podman nerdctl kubectl helm docker-compose vagrant ansible ansible-playbook terraform
-    tofu aws gcloud az gh glab hub heroku fly vercel netlify systemctl launchctl service chroot nsenter unshare lxc
+    ssh sftp mosh docker podman nerdctl kubectl helm docker-compose vagrant ansible ansible-playbook terraform
+    tofu aws gcloud az gh glab hub heroku fly vercel netlify systemctl launchctl service lxc
     """
 )
 
 # Each the function of a module that is imported when the program is first met: a hook reads one command, and ends.
 RULES: dict[str, str] = {
     "cp": "files.copy", "gcp": "files.copy", "mv": "files.move", "gmv": "files.move", "ln": "files.link",
+    "link": "files.hard_link", "mount": "files.mount",
+    "scp": "files.secure_copy", "ar": "files.archive",
     "install": "files.install", "ginstall": "files.install", "mkdir": "files.make_folder",
     "rmdir": "files.remove_folder", "dd": "files.convert", "split": "files.split", "csplit": "files.split",
     "mktemp": "files.temporary", "tar": "files.tar", "gtar": "files.tar", "bsdtar": "files.tar",
@@ -184,6 +214,10 @@ RULES: dict[str, str] = {
     "sed": "edits.sed", "gsed": "edits.sed", "perl": "edits.perl", "awk": "edits.awk", "gawk": "edits.awk",
     "mawk": "edits.awk", "nawk": "edits.awk", "patch": "edits.patch", "gpatch": "edits.patch",
     "apply_patch": "edits.apply_patch", "applypatch": "edits.apply_patch", "git": "git.git",
+    **dict.fromkeys(("ctags", "etags", "cscope", "universal-ctags"), "interpreters.index_sources"),
+    "vimdiff": "interpreters.compared", "hyperfine": "interpreters.timed", "gpg": "interpreters.signed",
+    "gpg2": "interpreters.signed",
+    "busybox": "interpreters.busybox", "toybox": "interpreters.busybox", "parallel": "interpreters.parallel",
     "ruff": "formatters.ruff", "rustfmt": "formatters.rustfmt", "biome": "formatters.biome",
     **{name: f"formatters.{name}" for name in ("cargo", "go", "dart", "terraform", "tofu", "deno")},
     **dict.fromkeys(
@@ -198,6 +232,16 @@ def rule(name: str) -> Rule | None:
         return None
     module, _, function = RULES[name].partition(".")
     return getattr(import_module(f"rookery.core.shell.{module}"), function)
+
+
+def is_declared(name: str) -> bool:
+    """Whether the options of the program are known."""
+    return name in RULES or name in PLAIN or name in MODES
+
+
+def is_loader(name: str) -> bool:
+    """The loader of programs runs the one that it is given."""
+    return name.startswith(("ld-linux", "ld-musl", "ld.so", "ld-2."))
 
 
 def write_plain(name: str, program: Plain, words: list[str], site: Site) -> None:
@@ -217,13 +261,17 @@ def write_plain(name: str, program: Plain, words: list[str], site: Site) -> None
         operands = got.operands
     for operand in operands or ([program.default] if program.default else []):
         if operand != "-":
-            site.write(operand, Reach.BENEATH if deep else Reach.FILE)
+            site.write(operand, Reach.BENEATH if deep else Reach.FILE, itself=name in ("rm", "unlink"))
 
 
 def read_only(name: str, words: list[str], site: Site) -> None:
+    if name == "less" and (opener := site.variable("LESSOPEN")):
+        files = [word for word in words if not word.startswith("-")]
+        site.run([*opener.lstrip("|-").replace("%s", "").split(), *files])
     for word in words:
         if word.partition("=")[0] in _READS_BUT.get(name, ()):
             site.opaque(reading.OPTION_UNKNOWN, f"{name} {holes.shown(word)}")
+            site.may_write([each for each in words if not each.startswith("-")], deep=True)
 
 
 def is_question(words: list[str]) -> bool:

@@ -1,5 +1,6 @@
 """What is known of a command: the paths it would write, and the parts that do not tell."""
 
+import re
 from enum import StrEnum
 
 from rookery.core.record import NamedTuple
@@ -31,10 +32,26 @@ class Opaque(NamedTuple):
     fragment: str
 
 
+class MayWrite(NamedTuple):
+    """An opaque part that may write a path it names. `mentions.named` searches it for the paths someone has reserved.
+
+    `text` is searched for names: inline code, unparsed shell. `paths` are words that are paths by themselves. With
+    `shape`, a word with holes, only paths of that form count. `deep`: naming a folder names what lies beneath it.
+    """
+
+    folders: tuple[str, ...]
+    text: str = ""
+    paths: tuple[str, ...] = ()
+    shape: str = ""
+    deep: bool = False
+
+
 class Reading(NamedTuple):
     writes: tuple[Write, ...]
     opaque: tuple[Opaque, ...]
     records: tuple[str, ...] = ()  # parts that change what git keeps for itself: the index, history, settings
+    may_write: tuple[MayWrite, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()  # that the command makes: a path and where it leads
 
 
 # --- reasons: short, for they end in a message to an agent ------------------------------------------------------------
@@ -75,8 +92,15 @@ def is_device(path: str) -> bool:
     return path in _DEVICES or path.startswith(_DEVICE_FOLDERS)
 
 
+_TASK = r"(?:/task/[^/]+)?"
+_OWN = rf"/proc/(?:(?:self|thread-self|{holes.MANY}){_TASK}/(cwd|root)|\d+{_TASK}/root)(?=/|$)"
+
+
 def under(base: str, field: str) -> str:
     """The path of a field for a command that runs in the base; `.` and doubled slashes go, `..` stays."""
+    while field.startswith("/proc/") and (found := re.match(_OWN, field)):
+        rest = field[found.end() :]
+        field = rest.lstrip("/") or "." if found[1] == "cwd" else rest or "/"
     path = field if field.startswith("/") or not base else f"{base}/{field}"
     names = [name for name in path.split("/") if name and name != "."]
     return ("/" if path.startswith("/") else "") + "/".join(names) or "."
@@ -99,6 +123,7 @@ def write_at(base: str, field: str, reach: Reach) -> Write | str | None:
     """The write of a field, or the reason why it can not be told, or None where no file is meant."""
     if not holes.is_told(field):
         return EXPANSION
+    field = field.replace("\0", "")
     if not field or is_device(field):
         return None
     if not field.startswith("/") and not holes.is_told(base):

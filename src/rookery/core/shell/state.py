@@ -1,8 +1,8 @@
 """Where a shell stands between two commands, as far as the text tells: folders, variables, functions.
 
 What is possible is kept side by side: after `cd a; ` the shell is in `a`, or still where it was. Two ways that come
-together are joined; a variable that only one of them has set is unknown from there on, as is every variable that the
-text does not set.
+together are joined; a variable that only one of them has set has that value or one that is unknown, as every variable
+that the text does not set.
 """
 
 from collections.abc import Mapping
@@ -34,6 +34,14 @@ class State(NamedTuple):
             variables[name] = values
         return self._replace(variables=variables)
 
+    def given(
+        self, parameters: tuple[str, ...] | None, numbered: Mapping[str, tuple[str, ...]] | None = None
+    ) -> "State":
+        """With other parameters; `numbered`: variables that hold some of them, each with its alternatives."""
+        variables = {name: values for name, values in self.variables.items() if not _is_number(name)}
+        variables |= {name: values for name, values in (numbered or {}).items() if _is_number(name)}
+        return self._replace(parameters=parameters, variables=variables)
+
     def lost(self) -> "State":
         """After commands that are not known to us."""
         return State((UNKNOWN,), functions=self.functions)
@@ -57,13 +65,15 @@ def after(outcome: Outcome) -> State | None:
 def join(one: State | None, other: State | None) -> State | None:
     if one is None or other is None or one is other:
         return one or other
+    same = one.parameters == other.parameters
+    variables = _joined_variables(one, other)
     return State(
         folders=_together(one.folders, other.folders) or (UNKNOWN,),
         before=_together(one.before, other.before) or (UNKNOWN,),
         stack=one.stack if one.stack == other.stack else (),
-        variables=_joined_variables(one, other),
+        variables=variables if same else {**variables, **_joined_parameters(one, other)},
         functions=_joined_functions(one, other),
-        parameters=one.parameters if one.parameters == other.parameters else None,
+        parameters=one.parameters if same else None,
         strict=one.strict and other.strict,
     )
 
@@ -101,11 +111,29 @@ def _together(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...] |
 
 def _joined_variables(one: State, other: State) -> dict[str, tuple[str, ...]]:
     made: dict[str, tuple[str, ...]] = {}
-    for name in one.variables.keys() & other.variables.keys():
-        values = _together(one.variables[name], other.variables[name])
+    for name in dict.fromkeys((*one.variables, *other.variables)):
+        values = _together(one.variables.get(name, (UNKNOWN,)), other.variables.get(name, (UNKNOWN,)))
         if values is not None:
             made[name] = values
     return made
+
+
+def _joined_parameters(one: State, other: State) -> dict[str, tuple[str, ...]]:
+    """Two rows of parameters do not fit into one. Each of them by itself is a variable then, named by its number."""
+    rows = [_numbered(one), _numbered(other)]
+    names = dict.fromkeys((*rows[0], *rows[1]))
+    joined = {name: _together(rows[0].get(name, (UNKNOWN,)), rows[1].get(name, (UNKNOWN,))) for name in names}
+    return {name: values for name, values in joined.items() if values is not None}
+
+
+def _numbered(state: State) -> dict[str, tuple[str, ...]]:
+    if state.parameters is None:
+        return {name: values for name, values in state.variables.items() if _is_number(name)}
+    return {str(number): (value,) for number, value in enumerate(state.parameters, 1)}
+
+
+def _is_number(name: str) -> bool:
+    return name.isdecimal() and name != "0"
 
 
 def _joined_functions(one: State, other: State) -> dict[str, tuple[Statement | None, ...]]:

@@ -86,10 +86,11 @@ class Assignment(NamedTuple):
 
 
 class Redirect(NamedTuple):
-    """`target` of a heredoc or a here-string is the text itself."""
+    """`target` of a heredoc or a here-string is the text itself; `descriptor`: the number before the operator."""
 
     operator: str
     target: Word
+    descriptor: str = ""
 
 
 class Call(NamedTuple):
@@ -165,9 +166,10 @@ class Function(NamedTuple):
 
 
 class Expression(NamedTuple):
-    """`[[ ]]` and `(( ))`: nothing is written but by what is substituted in it."""
+    """`[[ ]]` and `(( ))`: nothing is written but by what is substituted in it. `source`: the text of a `[[ ]]`."""
 
     parts: tuple[Part, ...]
+    source: str = ""
 
 
 class Broken(NamedTuple):

@@ -10,9 +10,11 @@ from itertools import product
 
 from rookery.core.record import NamedTuple
 
-from . import holes, reading, words
+from . import holes, reading, redirects, settings, words
 from .holes import UNKNOWN
-from .reading import Opaque, Reach, Reading, Write
+from .notes import Notes, TooMuch, World
+from .reading import MayWrite
+from .scope import Scope
 from .state import Outcome, State, after, both, join, merge, widen
 from .tree import (
     Assignment,
@@ -31,22 +33,16 @@ from .tree import (
     Loop,
     Negated,
     Pipeline,
-    Redirect,
     Redirected,
     Statement,
     Subshell,
-    Substitution,
     Word,
 )
 
-STEPS_LIMIT = 20_000  # statements and programs followed; nested loops multiply
 DEPTH_LIMIT = 60  # of statements within statements, functions and scripts among them
-WRITES_LIMIT = 1_000
 VECTORS_LIMIT = 64  # ways to read the words of one command
 ROUNDS_LIMIT = 10
-
-Parse = Callable[[str], Block]
-Looks = Callable[[str], bool]
+ELEMENTS_LIMIT = 20  # of an array that are known by their number
 
 
 class Frame(NamedTuple):
@@ -54,79 +50,40 @@ class Frame(NamedTuple):
 
     stdin: str | None = None
     checked: bool = False  # a condition: `set -e` does not end the shell here
-
-
-class World(NamedTuple):
-    """What the caller knows: how to parse, where home is, and whether a path is a folder (False: it may be)."""
-
-    parse: Parse
-    home: str | None = None
-    is_folder: Looks | None = None
-    modes: bool = True
-
-
-class TooMuch(Exception):
-    pass
+    feeders: Block = ()  # what prints its standard input
+    choice: bool = False  # of standard input perhaps not every line is there
+    doubts: tuple[str, ...] = ()  # the texts behind its unknown parts
 
 
 Dispatch = Callable[["Walker", list[str], State, Frame, Call], Outcome]
 
 
-class Walker:
+class Walker(Notes):
     def __init__(self, world: World, dispatch: Dispatch) -> None:
-        self.world = world
+        super().__init__(world)
         self._dispatch = dispatch
-        self._writes: dict[Write, None] = {}
-        self._opaque: dict[Opaque, None] = {}
-        self._records: dict[str, None] = {}
-        self._steps = 0
         self._depth = 0
+        self.whole = ""  # the text of the command
+        self._suspected: set[tuple[str, tuple[str, ...]]] = set()
         self.escapes: list[list[State]] = []  # by `break` and `continue`, of the loops around
         self.returns: list[list[State]] = []  # of the functions around
         self.locals: list[set[str]] = []
         self.traps: dict[str, State] = {}
         self.places: dict[str, None] = {}  # every folder that was ever possible
         self.given: dict[str, dict[str, None]] = {}  # every value that a variable ever had
-
-    def reading(self) -> Reading:
-        return Reading(tuple(sorted(self._writes)), tuple(sorted(self._opaque)), tuple(sorted(self._records)))
-
-    # --- what is noted ------------------------------------------------------------------------------------------------
-
-    def write(self, field: str, reach: Reach, state: State) -> None:
-        for folder in state.folders:
-            made = reading.write_at(folder, field, reach)
-            if isinstance(made, str):
-                self.opaque(made, holes.shown(field))
-            elif made is not None:
-                if len(self._writes) >= WRITES_LIMIT:
-                    raise TooMuch
-                self._writes[made] = None
-
-    def opaque(self, reason: str, fragment: str) -> None:
-        if len(self._opaque) < WRITES_LIMIT:
-            self._opaque[Opaque(reason, reading.clipped(fragment))] = None
-
-    def record(self, fragment: str) -> None:
-        if len(self._records) < WRITES_LIMIT:
-            self._records[reading.clipped(fragment)] = None
-
-    def is_folder(self, path: str) -> bool:
-        """Whether it surely is one when the command gets there: nothing so far may have changed that."""
-        if self.world.is_folder is None or not holes.is_plain(path) or self._opaque:
-            return False
-        touched = any(each.pattern or f"{path}/".startswith(f"{each.path}/") for each in self._writes)
-        return not touched and self.world.is_folder(path)
-
-    def step(self) -> None:
-        self._steps += 1
-        if self._steps > STEPS_LIMIT:
-            raise TooMuch
+        self.exported: dict[str, None] = {}
+        self.exports_all = False  # `set -a`
+        self.references: dict[str, str] = {}  # `declare -n`
+        self.defined: dict[str, Statement] = {}  # every function
+        self.printers: dict[str, str] = {}  # of `<(...)`, the text of its commands
+        self.origins: dict[str, str] = {}  # of a variable whose value is unknown, the text it came from
 
     def deeper(self, run: Callable[[], Outcome], state: State, fragment: str) -> Outcome:
         """A level down; where there are too many, what is there is not read."""
         if self._depth >= DEPTH_LIMIT:
             self.opaque(reading.NESTED, fragment)
+            self.suspect(fragment or self.whole, state)
+            self.emit(None)
             return both(state.lost())
         self._depth += 1
         try:
@@ -173,9 +130,12 @@ class Walker:
             case Group(body):
                 return self.block(body, state, frame)
             case Function(name, body):
+                self.defined[name] = body
                 return Outcome(state._replace(functions={**state.functions, name: (body,)}), None)
             case Broken(source, reason):
                 self.opaque(reason, source)
+                self.suspect(f"> {source}" if source[:1].isdecimal() else source, state)  # `3<<< text`
+                self.emit(None)
                 return both(state.lost())
             case _:
                 return self._compound(node, state, frame)
@@ -183,21 +143,52 @@ class Walker:
     def _compound(self, node: Statement, state: State, frame: Frame) -> Outcome:
         match node:
             case If():
-                return self._if(node, state, frame)
+                return self._either(lambda: self._if(node, state, frame))
             case Loop():
-                return self._loop(node, state, frame)
+                return self._either(lambda: self._loop(node, state, frame))
             case For():
                 return self._for(node, state, frame)
             case Case():
-                return self._case(node, state, frame)
+                return self._either(lambda: self._case(node, state, frame))
             case Declaration():
                 return self._declaration(node, state)
-            case Expression(parts):
-                scope = Scope(self, state)
-                words.touch(parts, scope)
-                return both(scope.state)
+            case Expression():
+                return self._expression(node, state)
             case _:
                 return both(state.lost())
+
+    def _expression(self, node: Expression, state: State) -> Outcome:
+        """An index of an array is run, between quotes too; `=~` sets `BASH_REMATCH` to parts of the text."""
+        scope = Scope(self, state)
+        words.touch(node.parts, scope)
+        state = scope.state
+        if "$(" in node.source or "`" in node.source:
+            self.suspect(node.source, state)
+        if "=~" in node.source:
+            scope.unknown(node.source)
+            for name in ("BASH_REMATCH", "BASH_REMATCH[@]", *(f"BASH_REMATCH[{index}]" for index in range(10))):
+                state = self.set(state, name, None)
+            self.doubts.pop()
+        return both(state)
+
+    def _either(self, run: Callable[[], Outcome]) -> Outcome:
+        """Parts of which perhaps not all run."""
+        before = self.sunk()
+        outcome = run()
+        self.choice(before)
+        return outcome
+
+    def suspect(self, text: str, state: State) -> None:
+        """Shell text that is not followed: it may write what it names."""
+        from . import code
+
+        if (text, state.folders) not in self._suspected and code.shell_may_write(text):
+            self.may_write(MayWrite(state.folders, text, deep=True))
+        self._suspected.add((text, state.folders))
+
+    def apart_from(self, body: Block, state: State, *, is_fed: bool = False) -> None:
+        """`is_fed`: what it reads is printed somewhere in this command."""
+        self.apart(body, state, Frame(feeders=(Broken(self.whole, reading.SOURCED),) if is_fed else ()))
 
     def apart(self, body: Block, state: State, frame: Frame) -> None:
         """In a process of its own: what it writes counts, where it goes does not."""
@@ -208,6 +199,7 @@ class Walker:
 
     def _chain(self, node: Chain, state: State, frame: Frame) -> Outcome:
         inner = frame._replace(checked=True)
+        before = self.sunk()
         outcome = self.statement(node.first, state, inner)
         for index, (operator, statement) in enumerate(node.rest):
             last = frame if index == len(node.rest) - 1 else inner
@@ -217,46 +209,62 @@ class Walker:
                 outcome = Outcome(step.ok, join(outcome.failed, step.failed))
             else:
                 outcome = Outcome(join(outcome.ok, step.ok), step.failed)
+        if any(operator == "||" for operator, _ in node.rest):
+            self.choice(before)
         return outcome
 
     def _pipeline(self, parts: Block, state: State, frame: Frame) -> Outcome:
-        stdin = frame.stdin
-        for part in parts:
-            self.apart((part,), state, Frame(stdin))
-            stdin = self._printed(part, state)
+        stdin, feeders, choice = frame.stdin, frame.feeders, frame.choice
+        for index, part in enumerate(parts):
+            inner = Frame(stdin, feeders=feeders, choice=choice)
+            if index == len(parts) - 1:
+                self.apart((part,), state, inner)
+            else:
+                stdin = self.printed(lambda part=part, inner=inner: self.apart((part,), state, inner))
+                feeders, choice = parts[: index + 1], choice or self.is_choice
         return both(state)
 
-    def _printed(self, part: Statement, state: State) -> str | None:
-        """`cat` hands on the heredoc it is given."""
-        match part:
-            case Redirected(Call((), (Word(source="cat"),), _), (redirect,)) if redirect.operator.startswith("<<"):
-                return self._heredoc(redirect, state)
-            case _:
-                return None
-
     def _redirected(self, node: Redirected, state: State, frame: Frame) -> Outcome:
+        around, self.doubts = self.doubts, []
+        filled: list[tuple[str, bool]] = []
+        taken = False
         for redirect in node.redirects:
-            if redirect.operator.startswith("<<"):
-                frame = frame._replace(stdin=self._heredoc(redirect, state))
+            if redirect.operator.startswith("<<") and redirect.descriptor not in ("", "0"):
+                self.fill(f"/dev/fd/{redirect.descriptor}", redirects.heredoc(self, redirect, state))
+            elif redirect.operator.startswith("<<"):
+                text = redirects.heredoc(self, redirect, state)
+                unknown = text is None or not holes.is_told(text)
+                feeders = (Broken(redirect.target.source, reading.SOURCED),) if unknown else ()
+                frame = frame._replace(stdin=text, feeders=feeders)
             elif redirect.operator == "<":
-                frame = frame._replace(stdin=None)
-                self.fields(redirect.target, state)
+                redirects.open_descriptor(self, redirect, state)
+                if redirect.descriptor in ("", "0"):
+                    frame = frame._replace(
+                        stdin=redirects.text_of(self, redirect, state), feeders=redirects.writers(self, redirect, state)
+                    )
             else:
-                self._redirect(redirect, state)
+                fields = redirects.write_target(self, redirect, state)
+                if redirect.descriptor in ("", "1"):
+                    taken = True
+                    filled += [(field, redirect.operator.endswith(">>")) for field in fields]
+        frame = frame._replace(doubts=(*frame.doubts, *self.doubts))
+        self.doubts = around
         if node.body is None:
+            text = frame.stdin if any(each.operator == "<" for each in node.redirects) else ""
+            redirects.fill(self, filled, text, state) if taken else self.emit(text)
             return both(state)
-        return self.statement(node.body, state, frame)
+        if not taken:
+            return self.statement(node.body, state, frame)
+        outcomes: list[Outcome] = []
+        text = self.printed(lambda: outcomes.append(self.statement(node.body or node, state, frame)))
+        redirects.fill(self, filled, text, state)
+        if any(each.descriptor == "2" and each.target.source == "1" for each in node.redirects):
+            self.emit(None)  # what it says to stderr goes on
+        return outcomes[0]
 
-    def _heredoc(self, redirect: Redirect, state: State) -> str | None:
-        texts = words.values(redirect.target, Scope(self, state))
-        return texts[0] if len(texts) == 1 else None
-
-    def _redirect(self, redirect: Redirect, state: State) -> None:
-        for row in self.fields(redirect.target, state):
-            for field in row:
-                if redirect.operator.endswith("&") and (field == "-" or field.rstrip("-").isdecimal()):
-                    continue  # another descriptor
-                self.write(field, Reach.FILE, state)
+    def printer_of(self, path: str) -> str:
+        """The text of the commands that may have written this path; "" if none of this command's did."""
+        return self.printers.get(path) or (self.whole if self.has_written({path}) else "")
 
     def fields(self, word: Word, state: State) -> list[list[str]]:
         return words.fields(word, Scope(self, state))
@@ -300,8 +308,13 @@ class Walker:
         scope = Scope(self, state)
         rows = [row for word in node.words or () for row in words.fields(word, scope)]
         values = [field for row in rows for field in row]
-        if node.words is None or not all(map(holes.is_told, values)) or len(values) > 32:
+        if node.words is None and state.parameters is not None:
+            values = list(state.parameters)
+        elif node.words is None or len(values) > 32:
             values = [UNKNOWN]
+        if not all(map(holes.is_told, values)):
+            values = [value if holes.is_told(value) else UNKNOWN for value in values]
+            self.origins[node.name] = "\n".join(self.doubts)
         entry: State | None = scope.state
         exits = None if values and holes.is_plain("".join(values)) else scope.state
         for value in values:
@@ -340,39 +353,90 @@ class Walker:
     # --- commands -----------------------------------------------------------------------------------------------------
 
     def _call(self, node: Call, state: State, frame: Frame) -> Outcome:
+        around, self.doubts = self.doubts, list(frame.doubts)
+        try:
+            return self._called(node, state, frame)
+        finally:
+            self.doubts = around
+
+    def _called(self, node: Call, state: State, frame: Frame) -> Outcome:
         scope = Scope(self, state)
         rows = [words.fields(word, scope) for word in node.words]
         state = scope.state
         if not node.words:
             return both(self.assign(node.assignments, state))
         for assignment in node.assignments:
-            words.values(assignment.value, scope)
+            values = words.values(assignment.value, scope)
+            settings.note(self, assignment.name, values, state)
+            self.given.setdefault(assignment.name, {}).update(dict.fromkeys(values))
         count = 1
         for alternatives in rows:
             count *= len(alternatives)
         if count > VECTORS_LIMIT:
             self.opaque(reading.TOO_MANY, node.source)
+            self.suspect(node.source, state)
             return both(state.lost())
         outcomes: list[Outcome] = []
+        before = self.sunk()
         for chosen in product(*rows):
             vector = [field for row in chosen for field in row]
-            outcomes.append(self._dispatch(self, vector, state, frame, node) if vector else both(state))
+            outcome = self._dispatch(self, vector, state, frame, node) if vector else both(state)
+            outcomes.append(_with_last(outcome, vector))
+        if count > 1:
+            self.choice(before)
         return merge(outcomes)
 
     def assign(self, assignments: tuple[Assignment, ...], state: State) -> State:
         for assignment in assignments:
             scope = Scope(self, state)
+            if not assignment.plain:
+                state = self._array(assignment, scope)
+                continue
             values = words.values(assignment.value, scope)
             state = scope.state
             if assignment.append:
                 before = state.variables.get(assignment.name)
                 values = None if before is None else tuple(old + new for old in before for new in values)
-            state = self.set(state, assignment.name, values if assignment.plain else None)
+            state = self.set(state, assignment.name, values)
+            settings.note(self, assignment.name, values or (), state)
+            if assignment.name == "OLDPWD":
+                state = state._replace(before=values or (UNKNOWN,))
             if assignment.name in SHELL_VARIABLES or assignment.name.startswith("GIT_"):
                 self.opaque(reading.SHELL_CHANGED, f"{assignment.name}=")
         return state
 
+    def _array(self, assignment: Assignment, scope: Scope) -> State:
+        """`a=(x y)`, `a+=(z)`, `a[1]=w`: an array is one value, with `BREAK` between its elements."""
+        from . import expansions
+
+        name, source = assignment.name, assignment.value.source
+        key, whole = f"{name}[@]", None
+        inner = expansions.elements(source)
+        if inner is not None:
+            listed = scope.elements(inner)
+            before = scope.state.variables.get(key, ("",))[0] if assignment.append else ""
+            row = [*(before.split(holes.BREAK) if before else []), *(listed or [])]
+            whole = None if listed is None else (holes.BREAK.join(row),)
+            scope.assigned(name, tuple(row[:1]) if row and whole else None)
+            for index, element in enumerate(row[:ELEMENTS_LIMIT] if whole else []):
+                scope.assigned(f"{name}[{index}]", (element,))
+        elif source.startswith(f"{name}[") and "]=" in source:
+            index, _, raw = source[len(name) + 1 :].partition("]=")
+            words.touch(assignment.value.parts, scope)
+            values = words.operand(raw, scope)
+            scope.assigned(f"{name}[{index.strip(chr(34) + chr(39))}]", values)
+            before = scope.state.variables.get(key, ("",))
+            if values is not None:
+                whole = tuple(holes.BREAK.join(filter(None, (old, new))) for old in before for new in values)
+        if whole is None:
+            words.touch(assignment.value.parts, scope)
+            scope.assigned(name, None)
+        scope.assigned(key, whole)
+        return scope.state
+
     def set(self, state: State, name: str, values: tuple[str, ...] | None) -> State:
+        if values is None or not all(map(holes.is_told, values)):
+            self.origins[name] = "\n".join(self.doubts)
         self.given.setdefault(name, {}).update(dict.fromkeys(values or (UNKNOWN,)))
         return state.setting(name, values)
 
@@ -382,17 +446,23 @@ class Walker:
         if names[:1] == ["local"] and not self.locals:
             return both(state)  # an error outside a function
         state = given
+        if names[:1] == ["export"] or {"-x", "-gx"} & set(names):
+            self.exported.update(dict.fromkeys([*(each.name for each in node.assignments), *names[1:]]))
         if self.locals and names[:1] != ["export"]:
             self.locals[-1].update(assignment.name for assignment in node.assignments)
             self.locals[-1].update(names[1:])
-        odd = any(name.startswith(("-", "+")) and set(name) & set("niaAlu") for name in names[1:])
-        for name in [each.name for each in node.assignments] if odd else []:
-            state = self.set(state, name, None)
+        flags = "".join(name[1:] for name in names[1:] if name.startswith(("-", "+")))
+        for name in [each.name for each in node.assignments] if set(flags) & set("niaAlu") else []:
+            state = settings.declared(self, name, flags, state)
         for name in names[1:]:
             if not name.startswith("-") and names[0] != "export" and names[0] != "readonly":
                 state = self.set(state, name, None)
         for word in node.words:
             self.fields(word, state)
+            if "$(" in word.source or "`" in word.source:
+                self.suspect(word.source, state)  # an index of an array is run
+        if not node.assignments:
+            self.emit(None)  # `declare -p x`
         return both(state)
 
     def finish(self) -> None:
@@ -401,7 +471,8 @@ class Walker:
         while waiting := self.traps.keys() - done:  # a trap may set another
             script = min(waiting)
             done.add(script)
-            anywhere = State(tuple(self.places), functions=self.traps[script].functions)
+            known = {name: (body,) for name, body in self.defined.items()}
+            anywhere = State(tuple(self.places), functions={**known, **self.traps[script].functions})
             for name, values in self.given.items():
                 anywhere = anywhere.setting(name, None if UNKNOWN in values else tuple(values))
             self.script(script, anywhere, Frame())
@@ -410,60 +481,19 @@ class Walker:
         """Text that is read as commands, in this shell."""
         if not holes.is_plain(text):
             self.opaque(reading.UNTOLD_COMMAND, holes.shown(text))
+            self.suspect("\n".join([holes.shown(text), *self.doubts]), state)
+            self.emit(None)
             return both(state.lost())
         return self.deeper(lambda: self.block(self.world.parse(text), state, frame), state, text)
 
 
+def _with_last(outcome: Outcome, vector: list[str]) -> Outcome:
+    """`$_` is the last word of the command before."""
+    if not vector:
+        return outcome
+    ok, failed = outcome
+    there = ok and ok.setting("_", (vector[-1],))
+    return Outcome(there, there if failed is ok else failed and failed.setting("_", (vector[-1],)))
+
+
 SHELL_VARIABLES = ("IFS", "CDPATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "LD_PRELOAD", "HOME", "PWD", "OLDPWD")
-
-
-class Scope:
-    """What the words at one place know; an expansion may change it."""
-
-    def __init__(self, walker: Walker, state: State) -> None:
-        self._walker = walker
-        self.state = state
-        walker.places.update(dict.fromkeys(state.folders))
-
-    def variable(self, name: str) -> tuple[str, ...] | None:
-        if name in self.state.variables:
-            return self.state.variables[name]
-        if name.isdecimal():
-            return self._parameter(int(name))
-        if name == "HOME":
-            return None if self._walker.world.home is None else (self._walker.world.home,)
-        if name in ("PWD", "OLDPWD"):
-            folders = self.state.folders if name == "PWD" else self.state.before
-            return folders if all(map(holes.is_told, folders)) else None
-        return None
-
-    def _parameter(self, number: int) -> tuple[str, ...] | None:
-        given = self.state.parameters
-        if given is None or number == 0 or not all(map(holes.is_told, given)):
-            return None
-        return (given[number - 1],) if number <= len(given) else ("",)
-
-    def parameters(self) -> tuple[str, ...] | None:
-        return self.state.parameters
-
-    def substitute(self, part: Substitution) -> tuple[str, ...] | None:
-        walker = self._walker
-        walker.step()
-        walker.deeper(lambda: self._apart(part.body), self.state, "")
-        if part.kind != "$":
-            return ("/dev/fd/63",)
-        match part.body:
-            case (Call((), (Word(source="pwd"),), _),) if "pwd" not in self.state.functions:
-                return self.variable("PWD")
-            case _:
-                return None
-
-    def _apart(self, body: Block) -> Outcome:
-        self._walker.apart(body, self.state, Frame())
-        return both(self.state)
-
-    def home(self) -> str | None:
-        return self._walker.world.home
-
-    def changed(self, name: str) -> None:
-        self.state = self._walker.set(self.state, name, None)

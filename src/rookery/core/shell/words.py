@@ -4,23 +4,31 @@ A word has *alternatives* (a variable that was set in either branch), and each a
 and unquoted variables make several). What is not known becomes a hole.
 """
 
+import re
+from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import Protocol
 
 from . import holes
 from .holes import BREAK, CLOSE, COMMA, LEFT, OPEN, QUOTE, RIGHT, SPLIT, TILDE, UNKNOWN
-from .tree import Ansi, Bare, Literal, Part, Quotes, Soft, Substitution, Untold, Variable, Word
+from .reading import BROKEN
+from .tree import Ansi, Bare, Broken, Literal, Part, Quotes, Soft, Substitution, Untold, Variable, Word
 
 ALTERNATIVES_LIMIT = 32
 BRACES_LIMIT = 256
 LENGTH_LIMIT = 1 << 20  # of all that one word becomes: appending in a loop doubles
 
+_DEFAULTING = r"\$\{!?\w+(?:\[[^\]$`]*\])?:?[-=+]"  # `${x:-...}` and its like
 _SOFT_ESCAPES = ("$", "`", '"', "\\", "\n")
 _HEREDOC_ESCAPES = ("$", "`", "\\", "\n")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"} | {
     char: char for char in "\\'\"?"
 }
 _DIGITS = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
+
+
+class Unparsed(Exception):
+    """The operand of an expansion cannot be parsed by itself."""
 
 
 class Scope(Protocol):
@@ -38,8 +46,24 @@ class Scope(Protocol):
 
     def home(self) -> str | None: ...
 
+    def separators(self) -> str | None:
+        """What splits words, where this text says so (`IFS`)."""
+        ...
+
+    def unknown(self, raw: str) -> None:
+        """An expansion whose value this text does not tell, although it may name variables that it sets."""
+        ...
+
     def changed(self, name: str) -> None:
         """An expansion sets this variable to what is not told."""
+        ...
+
+    def operand(self, raw: str) -> tuple[str, ...] | None:
+        """What the operand of an expansion becomes, or `Unparsed`."""
+        ...
+
+    def assigned(self, name: str, values: tuple[str, ...] | None) -> None:
+        """An expansion sets this variable."""
         ...
 
 
@@ -47,7 +71,7 @@ def fields(word: Word, scope: Scope) -> list[list[str]]:
     """The alternatives, each a row of fields. Never empty: with too many of them, one that says nothing."""
     found: list[list[str]] = []
     for text in _texts(word.parts, scope, quoted=False):
-        rows = [_bracketed(field) for field in _fields(text, scope.home())]
+        rows = [_bracketed(field) for field in _fields(text, scope)]
         if len(found) + 2 ** sum(len(each) > 1 for each in rows) > ALTERNATIVES_LIMIT:
             return [[SPLIT]]
         found += [list(row) for row in product(*rows)]
@@ -63,7 +87,7 @@ def values(word: Word, scope: Scope) -> tuple[str, ...]:
             part = Literal(start + bare(part.raw[len(start) :], mark=False))
         parts.append(part)
     texts = _texts(tuple(parts), scope, quoted=True)
-    return tuple(dict.fromkeys(holes.quiet(_at_home(text, scope.home())) for text in texts))
+    return tuple(dict.fromkeys(holes.quiet(_at_home(text, scope)) for text in texts))
 
 
 def touch(parts: tuple[Part, ...], scope: Scope) -> None:
@@ -76,7 +100,7 @@ def touch(parts: tuple[Part, ...], scope: Scope) -> None:
 
 def _texts(parts: tuple[Part, ...], scope: Scope, *, quoted: bool) -> list[str]:
     texts = [""]
-    for index, part in enumerate(parts):
+    for index, part in enumerate(_with_variables(parts)):
         said = _part(part, scope, quoted=quoted, first=index == 0)
         if len(texts) * len(said) > ALTERNATIVES_LIMIT or len(texts[0]) + len(said[0]) > LENGTH_LIMIT:
             return [UNKNOWN if quoted else SPLIT]
@@ -84,10 +108,28 @@ def _texts(parts: tuple[Part, ...], scope: Scope, *, quoted: bool) -> list[str]:
     return texts
 
 
+def _with_variables(parts: tuple[Part, ...]) -> Iterator[Part]:
+    """`$x/$y.z`: the grammar takes the second `$` for a character by itself."""
+    rest = list(reversed(parts))
+    while rest:
+        part = rest.pop()
+        found = None
+        if isinstance(part, Untold) and part.raw == "$" and rest and isinstance(rest[-1], Bare):
+            found = re.match(r"[A-Za-z_]\w*", rest[-1].raw)
+        if found is None:
+            yield part
+            continue
+        following = rest.pop()
+        yield Variable(found[0])
+        if isinstance(following, Bare) and len(following.raw) > found.end():
+            rest.append(Bare(following.raw[found.end() :]))
+
+
 def _part(part: Part, scope: Scope, *, quoted: bool, first: bool) -> list[str]:
     match part:
         case Bare(raw):
-            return [TILDE + bare(raw[1:]) if first and raw.startswith("~") and not quoted else bare(raw)]
+            head, tilde = _tilde(raw) if first and not quoted else ("", False)
+            return [bare(head) + TILDE + bare(raw[len(head) + 1 :]) if tilde else bare(raw)]
         case Soft(raw, heredoc):
             return [soft(raw, heredoc=heredoc)]
         case Literal(text):
@@ -99,14 +141,29 @@ def _part(part: Part, scope: Scope, *, quoted: bool, first: bool) -> list[str]:
         case Variable():
             return _variable(part, scope, quoted=quoted)
         case Substitution():
-            return _printed(scope.substitute(part), quoted=quoted)
+            return _printed(scope.substitute(part), scope, quoted=quoted)
         case Untold(raw, inside, number):
-            for each in inside:
+            if not number:
+                scope.unknown(raw)
+            braced = not number and raw.startswith("${") and raw.endswith("}")
+            if braced and inside and re.match(_DEFAULTING, raw):
+                told = _braced(raw[2:-1], scope, quoted=quoted)  # this reads what is inside, where the shell does
+                if told is not None:
+                    return told
+            for each in inside or _overlooked(raw if braced else ""):
                 _part(each, scope, quoted=True, first=False)
+            if braced and (told := _braced(raw[2:-1], scope, quoted=quoted)) is not None:
+                return told
             for name in assigned(raw) if number else ():
                 scope.changed(name)
             many = "@" in raw  # of an array: several words, even between quotes
-            return [holes.MANY] if number else _printed(None, quoted=quoted and not many)
+            return [holes.MANY] if number else _printed(None, scope, quoted=quoted and not many)
+
+
+def _tilde(raw: str) -> tuple[str, bool]:
+    """What stands before a tilde that is expanded: nothing, or `name=` as in an assignment."""
+    found = re.match(r"(?:[A-Za-z_]\w*=)?(?=~)", raw)
+    return (found[0], True) if found else ("", False)
 
 
 def _variable(part: Variable, scope: Scope, *, quoted: bool) -> list[str]:
@@ -114,16 +171,58 @@ def _variable(part: Variable, scope: Scope, *, quoted: bool) -> list[str]:
         given = scope.parameters()
         if given is None:
             return [SPLIT]
-        between = BREAK if part.name == "@" or not quoted else " "
-        return [between.join(QUOTE + each if quoted else _split(each) for each in given)]
-    if part.name in ("?", "#", "$", "!", "RANDOM", "LINENO", "SECONDS") and not part.operator:
+        marks = scope.separators()
+        between = BREAK if part.name == "@" or not quoted else " " if marks is None else marks[:1]
+        return [between.join(QUOTE + each if quoted else _split(each, marks) for each in given)]
+    if part.name == "IFS" and not part.operator and not quoted and scope.separators() is None:
+        return [BREAK]
+    if (
+        part.name in ("?", "#", "$", "!", "RANDOM", "LINENO", "SECONDS", "BASHPID", "PPID", "EPOCHSECONDS")
+        and not part.operator
+    ):
         return [holes.MANY]
-    told = scope.variable(part.name)
-    if part.operator in (":=", "="):
-        scope.changed(part.name)
-    if told is not None and part.operator:
-        told = tuple(trimmed(value, part.operator, part.operand) for value in told)
-    return _printed(told, quoted=quoted)
+    if part.operator:
+        if not re.match(r":?[-=+]", part.operator):
+            touch(_overlooked(part.operand), scope)
+        told = _braced(part.name + part.operator + part.operand, scope, quoted=quoted)
+        if not told or not all(map(holes.is_told, told)):
+            scope.unknown(part.name + part.operator + part.operand)
+        return told or _printed(None, scope, quoted=quoted)
+    return _printed(scope.variable(part.name), scope, quoted=quoted)
+
+
+def _overlooked(raw: str) -> tuple[Part, ...]:
+    """A substitution in a pattern, which parsers take for text of the pattern: it is not read, and said so."""
+    return (Substitution((Broken(raw, BROKEN),)),) if "$(" in raw or "`" in raw else ()
+
+
+def operand(raw: str, scope: Scope) -> tuple[str, ...] | None:
+    """What a text becomes by itself; None where it cannot be parsed."""
+    try:
+        return scope.operand(raw)
+    except Unparsed:
+        return None
+
+
+def _braced(inner: str, scope: Scope, *, quoted: bool) -> list[str] | None:
+    """`${...}`; None where its form is not known."""
+    from . import expansions
+
+    try:
+        value = expansions.expanded(inner, scope)
+    except Unparsed:
+        return None
+    if value is None:
+        return None
+    if not value.several:
+        marks = scope.separators()
+        between = " " if marks is None else marks[:1]
+        told = value.values and tuple(each.replace(BREAK, between) if quoted else each for each in value.values)
+        return _printed(told, scope, quoted=quoted)
+    if value.values is None:
+        return [SPLIT]
+    rows = [row.split(BREAK) if row else [] for row in value.values]
+    return [BREAK.join(QUOTE + each if quoted else _split(each, scope.separators()) for each in row) for row in rows]
 
 
 def assigned(raw: str) -> list[str]:
@@ -133,15 +232,18 @@ def assigned(raw: str) -> list[str]:
     return "".join(char if char.isalnum() or char == "_" else " " for char in raw).split()
 
 
-def _printed(told: tuple[str, ...] | None, *, quoted: bool) -> list[str]:
+def _printed(told: tuple[str, ...] | None, scope: Scope, *, quoted: bool) -> list[str]:
     if told is None:
         return [UNKNOWN if quoted else SPLIT]
-    return list(told) if quoted else [_split(value) for value in told]
+    return list(told) if quoted else [_split(value, scope.separators()) for value in told]
 
 
-def _split(value: str) -> str:
+def _split(value: str, separators: str | None) -> str:
     if not holes.is_told(value):
-        return SPLIT
+        known = [piece for piece in re.split(f"[{UNKNOWN}{SPLIT}]", value) if piece]
+        return SPLIT if not known else value.replace(UNKNOWN, SPLIT) if not re.search(r"\s", value) else SPLIT
+    if separators is not None:
+        value = value.translate(dict.fromkeys(map(ord, separators), " "))
     lead, trail = value[:1].isspace(), value[-1:].isspace()
     made = BREAK.join(value.split()).translate(holes.GLOBBING)
     return BREAK * lead + made + BREAK * trail if made else BREAK * lead
@@ -235,21 +337,29 @@ def _ansi_code(code: int, char: str) -> str:
 # --- fields -----------------------------------------------------------------------------------------------------------
 
 
-def _fields(text: str, home: str | None) -> list[str]:
+def _fields(text: str, scope: Scope) -> list[str]:
     made: list[str] = []
     for expanded in _braces(text):
         for field in expanded.split(BREAK):
             if field:
-                made.append(_at_home(field, home))
+                made.append(_at_home(field, scope))
     return made
 
 
-def _at_home(field: str, home: str | None) -> str:
+def _at_home(field: str, scope: Scope) -> str:
     """The tilde of a field, replaced; a mark of a quotation may stand before it, but then it is no tilde."""
-    if not field.startswith((TILDE, QUOTE + TILDE)):
+    head, tilde, tail = field.partition(TILDE)
+    if not tilde or (head.strip(QUOTE) and not head.endswith("=")):
         return field
-    user, slash, rest = field.lstrip(QUOTE)[1:].partition("/")
-    return UNKNOWN if user or home is None else home + slash + rest
+    user, slash, rest = tail.partition("/")
+    if user in ("+", "-"):
+        told = scope.variable("PWD" if user == "+" else "OLDPWD")
+        place = told[0] if told and len(told) == 1 else UNKNOWN
+    else:
+        if user.lstrip("+-").isdecimal():
+            scope.variable("DIRSTACK")
+        place = UNKNOWN if user else scope.home() or UNKNOWN
+    return head.lstrip(QUOTE) + place + slash + rest
 
 
 def _bracketed(field: str) -> list[str]:

@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from rookery import app
-from rookery.core.caller import Caller
+from rookery.core import names
+from rookery.core.caller import Caller, Origin
 from rookery.core.record import NamedTuple
-from rookery.runtime import process
+from rookery.runtime import lineage, process
 
 
 class Call(NamedTuple):
@@ -22,6 +23,7 @@ class Call(NamedTuple):
     peer: int = 0  # the process that asks; its ancestors tell who it is
     open_house: Callable[..., app.House] = app.open_house
     ask: Callable[[str], str] | None = None  # a person who can be asked: the question, and the line they type
+    sight: lineage.Sight | None = None  # what was seen of the peer, where it may end before the command does
 
 
 class Options(NamedTuple):
@@ -90,13 +92,32 @@ class Desk:
 
     @cached_property
     def chain(self) -> list[process.Ancestor]:
-        return process.ancestors(self.call.peer) if self.call.peer else []
+        if not self.call.peer:
+            return []
+        return self.call.sight.chain if self.call.sight else process.ancestors(self.call.peer)
+
+    @cached_property
+    def origin(self) -> Origin | None:
+        """The process that asks, as this machine sees it."""
+        if not self.call.peer:
+            return None
+        lineage.mark_program(self.chain)
+        return self.call.sight.origin if self.call.sight else lineage.origin(self.call.peer, self.chain)
 
     def caller(self, **more: Any) -> Caller:
         """Who calls: by name, else by the processes above this one."""
         name = self.options.agent or self.call.environ.get("ROOK_AGENT") or None
         lineage = tuple((each[0].pid, each[0].started) for each in self.chain)
-        return self.house.caller(name, lineage=lineage, **more)
+        return self.house.caller(name, lineage=lineage, origin=self.origin, **more)
+
+    def as_user(self) -> Caller:
+        """For commands that are the user's whoever was joined from their shell."""
+        return self.house.caller(names.PERSON, origin=self.origin)
+
+    def joining(self, **more: Any) -> Caller:
+        """Who joins: the process that stays when this command is over."""
+        bound = lineage.binding(self.chain)
+        return self.house.caller(None, process=tuple(bound) if bound else None, origin=self.origin, **more)
 
     @property
     def joins_by_itself(self) -> bool:

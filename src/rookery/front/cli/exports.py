@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rookery.bridge import audit
-from rookery.core import errors, names
+from rookery.core import errors
 from rookery.runtime import files
 
 from .call import Desk, Reply
@@ -16,7 +16,7 @@ STDOUT = "-"
 
 def export_audit(desk: Desk, read: dict[str, Any]) -> Reply:
     since = _since(read["since"])
-    pages = audit.pages(desk.house.client, desk.house.caller(names.PERSON), since)
+    pages = audit.pages(desk.house.client, desk.as_user(), since)
     if (read["file"] or STDOUT) == STDOUT:
         return _to_stdout(desk, since, pages)
     path = os.path.join(desk.call.cwd, read["file"])

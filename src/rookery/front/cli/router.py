@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rookery import door
 from rookery.core import errors, names
 from rookery.core.record import NamedTuple
 from rookery.service import verbs
@@ -46,7 +47,9 @@ COMMANDS = (
         Extra(("--detach",), "in the background"),
         Extra(("--port",), "where to listen; 0 takes any free port", metavar="N"),
         WORKSPACE,
-        Extra(("--token",), "the bearer token; a new one when left out", metavar="TOKEN"),
+        Extra(("--token",), "the bearer token; a new one when left out. Other users see it in the list of processes",
+              metavar="TOKEN"),
+        Extra(("--token-file",), "the same from a file, or from standard input: -", metavar="FILE"),
     )),
     Command("down", "start", "daemon.down", "Stop the daemon, and the workers it started", (
         WORKSPACE, Extra(("--keep-workers",), "leave the workers running; the next daemon goes on with them"),
@@ -72,9 +75,15 @@ COMMANDS = (
         Extra(("--dry-run",), "only show what would be changed"),
         Extra(("--yes",), "do not ask"),
     )),
+    Command("trust", "start", "special_trust.run", "Show what this repository asks for, and accept it", (
+        Extra(("--show",), "only show it"),
+        Extra(("--yes",), "accept it without asking"),
+        Extra(("--revoke",), "take back everything that was accepted of this repository"),
+    )),
     Command("doctor", "start", "special.doctor", "Check this machine, the home and the store"),
     Command("config", "start", "special.show_config", "Every setting, its value and where it came from",
             (Extra(("name",), "only this setting, or those under it", metavar="NAME", may_lack=True),)),
+    Command("config set", "start"),
     Command("join", "mesh", "special.join",
             extras=(Extra(("--auto",), "only where mesh.auto_join says so; silent otherwise"),)),
     Command("leave", "mesh"),
@@ -292,14 +301,35 @@ def run(call: Call) -> Reply:
             return Reply(f"rook {VERSION}\n")
         desk = Desk(call, options)
         command, rest = find(argv)
-        return _command(desk, command, rest)
+        return _with_note(desk, command, _command(desk, command, rest))
     except errors.RookError as error:
-        told = refused(error, wants_json)
-        # To an agent program 2 is a no: a hook that was set up wrongly is told of, and stops no tool.
-        return told._replace(code=1) if argv[:1] == ["hook"] and "--closed" not in argv else told
+        return hook_failed(call, error) if door.is_hook(call.argv) else refused(error, wants_json)
+    except Exception as error:
+        if not door.is_hook(call.argv):
+            raise
+        return hook_failed(call, error)
     finally:
         if desk is not None:
             desk.close()
+
+
+QUIET = ("hook", "mcp", "trust", "config", "doctor")  # what programs read, and what tells all of it anyway
+
+
+def _with_note(desk: Desk, command: Command, reply: Reply) -> Reply:
+    """What the repository's file asks for and does not get is said once, on standard error."""
+    if command.name in QUIET or "house" not in desk.__dict__ or not desk.house.settings.requests:
+        return reply
+    from . import special_trust
+
+    return reply._replace(err=reply.err + special_trust.note(desk))
+
+
+def hook_failed(call: Call, error: Exception) -> Reply:
+    """To an agent program any exit code but 2 is a yes, so a hook that breaks is answered by policy."""
+    from rookery.front.hook import failures
+
+    return failures.of_command(call, call.argv, error)
 
 
 def follow_up(call: Call, later: Later) -> None:
@@ -309,6 +339,9 @@ def follow_up(call: Call, later: Later) -> None:
         desk.verb(later.verb, later.args)
     except errors.RookError:
         pass  # nobody is left to be told; what was not recorded happens again
+    except Exception:
+        if not door.is_hook(call.argv):
+            raise  # a hook has given its answer, and a second one would be none
     finally:
         desk.close()
 
@@ -423,7 +456,9 @@ def document(result: Any) -> str:
 
 
 def refused(error: errors.RookError, wants_json: bool) -> Reply:
-    told = f"rook: {error.message}\n" + (f"      {error.hint}\n" if error.hint else "")
+    from rookery.core.text import plain  # what a refusal repeats may come from a file name or an argument
+
+    told = plain(f"rook: {error.message}\n" + (f"      {error.hint}\n" if error.hint else ""))
     return Reply(document(error.as_dict()) if wants_json else "", told, error.exit_code)
 
 

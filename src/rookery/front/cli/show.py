@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from io import StringIO
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -24,7 +24,18 @@ WELL = {True: ("ok", "green"), False: ("no", "bold red")}
 
 
 def text(shown_as: str, result: Any, width: int, *, terminal: bool) -> str:
-    return render(_show(shown_as)(result), max(width, LEAST.get(shown_as, 0)), terminal=terminal)
+    return render(_show(shown_as)(_plain(result)), max(width, LEAST.get(shown_as, 0)), terminal=terminal)
+
+
+def _plain(value: Any) -> Any:
+    """What a verb answered, without anything that steers a terminal: names of files and folders among it."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {_plain(key): _plain(each) for key, each in cast("dict[Any, Any]", value).items()}
+    if type(value) is list:
+        return [_plain(each) for each in cast("list[Any]", value)]
+    return value
 
 
 # Which module shows what: words that a result is shown as, or begins with (those that end in a dot or a star).
@@ -192,6 +203,8 @@ ROOM = 25  # a subject of so many characters fits beside everything else
 
 
 def _inbox(result: dict[str, Any]) -> RenderableType:
+    if not result["agent"]:
+        return say("This program has no name in the team, and so no mail. ", ("`rook join NAME` takes one.", "dim"))
     if not result["messages"]:
         return say(
             f"No mail waits for {result['agent']}. ",
@@ -378,7 +391,12 @@ def _config(result: dict[str, Any]) -> RenderableType:
         result["team"],
         (f" (from {result['team_source']})", "dim"),
     )
-    return Group(head, table)
+    waiting = [
+        say(("! ", "bold yellow"), f"{one_line(each['key'], 60)} = {one_line(each['value'], 60)}",
+            (f"  from {each['file']}: not in force, run `rook trust`", "yellow"))
+        for each in result["not_in_force"]
+    ]  # fmt: skip
+    return Group(head, table, *waiting)
 
 
 def _doctor(result: dict[str, Any]) -> RenderableType:

@@ -36,6 +36,7 @@ def crew(result: dict[str, Any]) -> RenderableType:
     if result["waits"]:
         told = "Nothing moves until you decide something: `rook inbox`, `rook task list --status blocked`."
         parts += [Text(""), Text(told, "bold magenta")]
+    parts += [say(("warning: ", "bold yellow"), one_line(each, 300)) for each in result.get("warnings", ())]
     return Group(*parts)
 
 

@@ -156,10 +156,12 @@ def _work(result: dict[str, Any]) -> list[RenderableType]:
     if not change:
         return []
     onto = change["branch"] or "no branch"
+    binary = sum(bool(file.get("binary")) for file in change["files"])
     parts: list[RenderableType] = [
         Text(""),
         say((change["id"], "bold"), f" {change['head'][:12]} for {onto}: {counted(change['paths'], 'file')} ",
-            (f"+{change['added']}", "green"), " ", (f"-{change['removed']}", "red")),
+            (f"+{change['added']}", "green"), " ", (f"-{change['removed']}", "red"),
+            (f" and {binary} binary" if binary else "", "yellow")),
     ]  # fmt: skip
     table = new_table("", "lines", "file")
     table.show_header = False

@@ -42,7 +42,8 @@ def _concern(each: Mapping[str, str]) -> Text:
 def _facts(result: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     return (
         ("sessions", _counted(result["sessions"])), ("mail", _mail(result)), ("retries", _retries(result["retries"])),
-        ("store", _store(result["store"])), ("daemon", _daemons(result["daemons"])), ("log", _logs(result["logs"])),
+        ("store", _store(result["store"])), ("daemon", _daemons(result["daemons"])),
+        ("services", _services(result["daemons"])), ("log", _logs(result["logs"])),
         ("disk", _disk(result["disk"])),
     )  # fmt: skip
 
@@ -83,6 +84,24 @@ def _daemons(daemons: Sequence[Mapping[str, Any]]) -> str:
         + (each["url"] if each["answers"] else "does not answer")
         for each in daemons
     )
+
+
+def _services(daemons: Sequence[Mapping[str, Any]]) -> str:
+    """How many, when the last look succeeded, and the last error of each that had one."""
+    found = [service for each in daemons for service in each["services"] or ()]
+    if not found:
+        return ""
+    last = max((each["last_success"] for each in found if each["last_success"]), default="")
+    running = sum(each["state"] == "running" for each in found)
+    lines = [f"{running} of {len(found)} run" + (f", last success {clock(last)}" if last else "")]
+    for each in found:
+        if each["last_error"]:
+            success = f", last success {clock(each['last_success'])}" if each["last_success"] else ""
+            lines.append(
+                f"{each['name']} {each['state']}{success}, failures {each['failures']}, last "
+                f"{clock(each['last_error_at'])}: {one_line(each['last_error'], 200)}"
+            )
+    return "\n".join(lines)
 
 
 def _logs(logs: Sequence[Mapping[str, Any]]) -> str:

@@ -41,6 +41,10 @@ def _listed(result: dict[str, Any]) -> RenderableType:
             Text(kind["name"], "bold"), _bounds(kind), one_line(kind["description"], 120), Text(_more(kind), "dim"),
             Text(kind["layer"], LAYER[kind["layer"]]),
         )  # fmt: skip
+    broken += [
+        say(("! ", "bold yellow"), f"{kind['name']}: {', '.join(kind['not_in_force'])} not in force: run `rook trust`.")
+        for kind in result["kinds"] if kind.get("not_in_force")
+    ]  # fmt: skip
     end = Text("`rook kinds show NAME` tells all of one; your own go to .rook/kinds/NAME.md.", "dim")
     return Group(table, *broken, end)
 
@@ -64,6 +68,7 @@ def _facts(kind: dict[str, Any]) -> list[tuple[str, RenderableType]]:
         ("may", _bounds(kind)),
         ("from", Text(one_line(kind["source"], 200), LAYER[kind["layer"]])),
         ("instead of", "\n".join(one_line(each, 200) for each in kind["instead_of"])),
+        ("not in force", ", ".join(kind["not_in_force"]) + ": run `rook trust`" if kind.get("not_in_force") else ""),
         ("program", one_line(kind["host"], 60)),
         ("model", one_line(kind["model"], 60)),
         ("works in", "a worktree of its own" if kind["worktree"] else "the working copy"),

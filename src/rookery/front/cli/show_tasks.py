@@ -19,6 +19,7 @@ STATUS = {
     "failed": "bold red",
     "canceled": "dim",
 }
+CLAIM = {"completed": "green", "held": "cyan"}
 NEXT = "`rook task done ID -m ...`, `progress`, `fail`, `release`; what you do renews the lease."
 MARK = {"blocked": "◌", "pending": "○", "in_progress": "◐", "completed": "●", "failed": "✗", "canceled": "–"}
 
@@ -30,10 +31,15 @@ def _line(task: dict[str, Any]) -> list[Any]:
         Text(task["id"], "bold"),
         Text(f"{MARK[task['status']]} {task['status']}", colour),
         one_line(task["title"], 60),
-        one_line(task["owner"] or "", 24),
+        _owner(task),
         task["priority"] if task["priority"] != "normal" else "",
         Text(one_line(told, 40), "dim"),
     ]
+
+
+def _owner(task: dict[str, Any]) -> Text:
+    owner = Text(one_line(task["owner"] or "", 24))
+    return owner.append(" (dead)", "bold red") if task["ownerState"] == "dead" else owner
 
 
 def lines(result: dict[str, Any]) -> RenderableType:
@@ -54,7 +60,8 @@ def one(task: dict[str, Any]) -> RenderableType:
     facts.add_row("status", Text(f"{MARK[task['status']]} {task['status']}", STATUS[task["status"]]))
     lease = task.get("lease")
     if lease:
-        facts.add_row("held by", f"{lease['holder']} until {clock(lease['expiresAt'])} (epoch {lease['epoch']})")
+        until = "dead: the task is free" if task["ownerState"] == "dead" else f"until {clock(lease['expiresAt'])}"
+        facts.add_row("held by", f"{lease['holder']} {until} (epoch {lease['epoch']})")
     rows = {
         "why": task["why"],
         "assigned": "" if lease else task["owner"] or "",
@@ -106,7 +113,7 @@ def claims(result: dict[str, Any]) -> RenderableType:
         return Text("No claims in outside documents.", "dim")
     shown = new_table("document", "item", "who", "state", "since")
     for c in result["claims"]:
-        state = Text("completed", "green") if c["completedAt"] else Text("held", "cyan")
+        state = Text(c["state"], CLAIM.get(c["state"], "bold red"))
         shown.add_row(one_line(c["spec"], 60), one_line(c["item"], 30), c["agent"], state, clock(c["at"]))
     return shown
 

@@ -6,13 +6,14 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from rookery.core.caller import Role
 from rookery.core.text import one_line
 
 from .showing import clock, new_table, say, short
 
 
 def _new(result: dict[str, Any]) -> RenderableType:
-    what = f"for {result['agent']}" if result["agent"] else f"to look at team {result['team']}"
+    what = _holder(result, f"to read team {result['team']}", f"to act as you in team {result['team']}")
     until = f", good until {clock(result['expires_at'])}" if result["expires_at"] else ""
     return Group(
         say((result["id"], "bold"), f" {what}{until}. This is the only time it is shown:"),
@@ -21,13 +22,19 @@ def _new(result: dict[str, Any]) -> RenderableType:
     )
 
 
+def _holder(token: dict[str, Any], viewer: str, operator: str) -> str:
+    if token["agent"]:
+        return f"for {token['agent']}" if "token" in token else token["agent"]
+    return operator if token["kind"] == Role.OPERATOR else viewer
+
+
 def _list(result: dict[str, Any]) -> RenderableType:
     if not result["tokens"]:
         return Text("No token is good. `rook token new --agent NAME` makes one.", "dim")
     table = new_table("id", "for", "state", "made", "by", "until", "note")
     for token in result["tokens"]:
         table.add_row(
-            Text(token["id"], "bold"), one_line(token["agent"] or "to look", 40),
+            Text(token["id"], "bold"), one_line(_holder(token, "to read", "you (operator)"), 40),
             Text(token["state"], "green" if token["state"] == "good" else "dim"), short(token["at"]), token["by"],
             clock(token["expires_at"]), one_line(token["note"], 60),
         )  # fmt: skip

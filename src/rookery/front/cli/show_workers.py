@@ -83,6 +83,7 @@ def _spawned(result: dict[str, Any]) -> RenderableType:
     return Group(
         say((result["id"], "bold"), " ", (result["name"], "bold cyan"), f" is {result['status']}: ",
             one_line(result["title"], 100)),
+        *(say(("! ", "bold yellow"), one_line(note, 300)) for note in result.get("notes", ())),
         say((f"`rook workers` shows how it is, `rook peek {result['id']}` what it does.", "dim")),
     )  # fmt: skip
 

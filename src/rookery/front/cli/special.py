@@ -6,11 +6,11 @@ from typing import Any
 
 from rookery.client import waiting
 from rookery.client.port import Client
-from rookery.core import errors, names, times
+from rookery.core import errors, names, times, trust
 from rookery.core import feed as words
 from rookery.core.caller import Caller
 from rookery.hosts import known
-from rookery.runtime import files, git, places, process
+from rookery.runtime import files, git, lineage, places
 
 from .call import Desk, Reply, terminal_of
 from .router import answer, call_verb, document, typed
@@ -26,13 +26,12 @@ def join(desk: Desk, read: dict[str, Any]) -> Reply:
     if "" in said or len({names.key(name) for name in said}) > 1:
         raise errors.BadInput("Which name?", "`rook join NAME`, or no name at all for a new one.")
     read["name"] = (said or [desk.call.environ.get("ROOK_AGENT")])[0]
-    bound = process.binding(desk.chain)
+    bound = lineage.binding(desk.chain)
     args = typed(desk, "join", read) | {"branch": git.branch(desk.call.cwd) or "", "resume": True}
-    args.setdefault("program", next((name for identity, name, _ in desk.chain if identity == bound), ""))
+    args.setdefault("program", lineage.program_name(desk.chain, bound))
     if args["program"] in known.TITLES:  # into any other nobody types: a shell would run what it is given
         args["terminal"] = terminal_of(desk.call.environ, desk.call.peer)
-    caller = desk.house.caller(None, process=tuple(bound) if bound else None)
-    return answer(desk, "join", desk.house.client.call("join", args, caller))
+    return answer(desk, "join", desk.house.client.call("join", args, desk.joining()))
 
 
 def escalate(desk: Desk, read: dict[str, Any]) -> Reply:
@@ -44,6 +43,8 @@ def escalate(desk: Desk, read: dict[str, Any]) -> Reply:
 def serve_mcp(desk: Desk, _read: dict[str, Any]) -> Reply:
     from rookery.front.mcp import seat, server
 
+    if desk.call.peer:
+        desk.house.client.call("turn.program", {"how": "mcp"}, desk.joining())
     server.serve(seat.LocalSeat(desk.house, desk.call.peer))
     return Reply()
 
@@ -121,6 +122,7 @@ def show_config(desk: Desk, read: dict[str, Any]) -> Reply:
         near = names.did_you_mean(asked, [s.name for s in SETTINGS]) or "`rook config` lists them all."
         raise errors.UnknownName(f"No setting {asked!r}.", near)
     where = desk.house.places
+    waiting = [trust.as_data(each) for each in settings.requests if not each.accepted]
     rows = [
         {"name": s.name, "value": settings[s.name], "unit": s.unit, "source": settings.source(s.name), "help": s.help}
         for s in chosen
@@ -131,13 +133,14 @@ def show_config(desk: Desk, read: dict[str, Any]) -> Reply:
         "team": where.team,
         "team_source": where.team_source,
         "settings": rows,
+        "not_in_force": [each for each in waiting if not asked or f"{each['key']}.".startswith(f"{asked}.")],
     }
     return answer(desk, "config", found)
 
 
 def doctor(desk: Desk, _read: dict[str, Any]) -> Reply:
     checks: list[dict[str, Any]] = []
-    for look in (_check_config, _check_home, _check_store, _check_bell, _check_identity, _check_hooks):
+    for look in (_check_config, _check_home, _check_store, _check_trust, _check_bell, _check_identity, _check_hooks):
         try:
             for what, well, seen, *do in look(desk):
                 checks.append({"check": what, "ok": well, "seen": seen} | ({"do": do[0]} if any(do) else {}))
@@ -157,6 +160,18 @@ def _check_config(desk: Desk) -> list[tuple[str, bool, str]]:
         ("config", True, f"{changed} settings differ from the defaults"),
         ("team", True, f"{where.team} (from {where.team_source})"),
     ]
+
+
+def _check_trust(desk: Desk) -> list[tuple[str, bool, str, str]]:
+    """What the repository asks for and does not get is no fault; a team that is not its own is."""
+    if desk.house.remote is not None:
+        return []
+    waiting = [each for each in desk.verb("trust.look", {})["requests"] if not each["in_force"]]
+    seen = "; ".join(f"{each['key']} = {each['value']} ({each['file']})" for each in waiting)
+    well = all(each["key"] != "team" for each in waiting)
+    if not seen:
+        return [("trust", True, "nothing waits for your trust", "")]
+    return [("trust", well, f"not in force: {seen}", "`rook trust` accepts it.")]
 
 
 def _check_home(desk: Desk) -> list[tuple[str, bool, str]]:
@@ -187,7 +202,7 @@ def _check_bell(desk: Desk) -> list[tuple[str, bool, str]]:
 
 def _check_identity(desk: Desk) -> list[tuple[str, bool, str]]:
     try:
-        return [("you are", True, desk.verb("pending", {})["agent"])]
+        return [("you are", True, desk.verb("worker.self", {})["agent"] or "nobody")]
     except errors.BadInput as error:  # several agents in one shell are no fault
         return [("you are", error.code == "WHO_ARE_YOU", error.message)]
 
@@ -199,10 +214,11 @@ def _check_hooks(desk: Desk) -> Sequence[tuple[str, bool, str, str]]:
 
 
 def backup(desk: Desk, read: dict[str, Any]) -> Reply:
+    store = desk.house.store
+    desk.house.client.call("store.backup", {}, desk.as_user())  # every mailbox is in it: not for an agent
     path = os.path.join(desk.call.cwd, read["path"]) if read["path"] else _backup_path(desk)
     if os.path.lexists(path):
         raise errors.Refused(f"{path} exists already.", "Give another name; nothing is overwritten.", code="EXISTS")
-    store = desk.house.store
     places.create_private(path)
     store.backup(path)
     return answer(desk, "backup", {"path": path, "bytes": files.size(path)})
@@ -229,5 +245,5 @@ def import_tree(desk: Desk, read: dict[str, Any]) -> Reply:
 
 def _tree(desk: Desk, read: dict[str, Any], name: str, act: Callable[[Client, Caller, str], dict[str, Any]]) -> Reply:
     folder = os.path.join(desk.call.cwd, read["folder"])
-    done = act(desk.house.client, desk.house.caller(names.PERSON), folder)
+    done = act(desk.house.client, desk.as_user(), folder)
     return answer(desk, name, done | {"folder": folder})

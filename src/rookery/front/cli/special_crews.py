@@ -21,7 +21,9 @@ def run(desk: Desk, read: dict[str, Any]) -> Reply:
     made = call_verb(desk, "crew.run", read)
     if detach:
         return answer(desk, "crew.run", made)
-    return _followed(desk, made["id"])
+    followed = _followed(desk, made["id"])
+    warned = "".join(f"rook: warning: {each}\n" for each in made["warnings"])  # below the picture, where it stays
+    return followed._replace(err=warned + followed.err)
 
 
 def status(desk: Desk, read: dict[str, Any]) -> Reply:

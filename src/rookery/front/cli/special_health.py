@@ -74,11 +74,21 @@ def shown_again(desk: Desk, shown_as: str, look: Look, *, until: Callable[[Any],
                 wipe = "\x1b[H\x1b[J" if desk.call.terminal and not desk.options.json else ""
                 last = answer(desk, shown_as, result, code)
                 return last._replace(out=wipe + last.out)
-            if result != before or not desk.options.json:
+            seen = _steady(result) if shown_as == "health" else result
+            if seen != before or not desk.options.json:
                 desk.call.emit(document(result) if desk.options.json else _picture(desk, shown_as, result, code))
-            before = result
+            before = seen
             bell.wait(EVERY_S)
             time.sleep(LEAST_S)
+
+
+def _steady(result: Any) -> Any:
+    """Without what changes though nothing happened: how often and when background services last looked."""
+    daemons = [
+        {**each, "services": [(it["name"], it["state"], it["failures"]) for it in each["services"] or ()]}
+        for each in result["daemons"]
+    ]
+    return {**result, "daemons": daemons}
 
 
 @contextmanager

@@ -2,50 +2,52 @@
 
 from typing import Any
 
+from rookery import door
 from rookery.core import errors
 from rookery.core.hooks import Moment
 from rookery.front.hook import answering
+from rookery.front.hook.seen import Seen
 from rookery.hosts import known, profile
 
 from .call import Desk, Reply
 
-REFUSED = 2  # what every agent program takes for a no
-
 
 def answered(desk: Desk, read: dict[str, Any]) -> Reply:
-    """Its own failures are told on standard error, and never stop a tool unless that was asked for."""
+    """Whatever fails here is answered by policy (`core.hook_failures`): it stops a tool, or is told and lets it run."""
+    seen = Seen(read["closed"])
     try:
-        return _answered(desk, read)
-    except errors.RookError as error:
-        told = f"rook: {error.message}\n      {error.hint}\n"
-        if read["closed"]:
-            return Reply(err=f"{told}      The tool is refused: its hook was set up so.\n", code=REFUSED)
-        return Reply(err=told, code=1 if isinstance(error, errors.BadInput | errors.UnknownName) else 0)
+        return _answered(desk, read, seen)
+    except Exception as error:
+        from rookery.front.hook import failures
 
-
-def _answered(desk: Desk, read: dict[str, Any]) -> Reply:
-    host = _host(desk, read["host"])
-    moment = _moment(read["moment"])
-    event = profile.read(host, answering.parsed(desk.call.read_stdin()), moment)
-    there = answering.placed(desk, event)
-    if moment is Moment.IDLE:
-        return _waited(there, desk, host)
-    try:
-        done = answering.at(there, host, event)
+        return failures.reply(seen.desk or desk, seen, error)
     finally:
-        if there is not desk:
-            there.close()
+        if seen.desk is not None:
+            seen.desk.close()
+
+
+def _answered(desk: Desk, read: dict[str, Any], seen: Seen) -> Reply:
+    moment = seen.moment = _moment(read["moment"])
+    host = seen.host = _host(desk, read["host"])
+    event = profile.read(host, answering.parsed(_event(desk)), moment)
+    if seen.closed and event.moment is Moment.OTHER:
+        raise errors.BadInput("The event tells no moment.", "Give it: `rook hook HOST before`.", code="BAD_EVENT")
+    seen.event = event
+    there = answering.placed(desk, event)
+    seen.desk = there if there is not desk else None
+    if moment is Moment.IDLE:
+        from rookery.front.hook import waiter
+
+        return waiter.waited(there, host)
+    done = answering.at(there, host, event, closed=seen.closed)
     return Reply(profile.write(host, event, done.answer), later=done.later)
 
 
-def _waited(there: Desk, desk: Desk, host: profile.Profile) -> Reply:
-    from rookery.front.hook import waiter
-
-    try:
-        return waiter.waited(there, host)
-    finally:
-        if there is not desk:
-            there.close()
+def _event(desk: Desk) -> str:
+    raw = desk.call.read_stdin()
+    if len(raw) > door.STDIN_LIMIT:
+        raise errors.BadInput(f"The event has more than {door.STDIN_LIMIT:,} characters.", code="BAD_EVENT")
+    return raw
 
 
 def _host(desk: Desk, name: str) -> profile.Profile:

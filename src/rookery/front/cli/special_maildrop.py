@@ -16,6 +16,7 @@ from .router import document
 
 def run(desk: Desk, read: dict[str, Any]) -> Reply:
     house = desk.house
+    house.check_team()
     named = [os.path.realpath(os.path.join(desk.call.cwd, each)) for each in read["folder"] or ()]
     places = named or watching.folders(house.settings, house.places.root, house.places.repo_file)
     with files.kept_closed(*(house.places.store + end for end in ("", "-wal", "-shm"))):

@@ -31,7 +31,7 @@ def started_daemon(desk: Desk) -> str:
     if not desk.house.settings["worker.start_daemon"]:
         return "No daemon runs: it waits until `rook up`.\n"
 
-    free = {"detach": True, "port": None, "workspace_root": None, "token": None}
+    free = {"detach": True, "port": None, "workspace_root": None, "token": None, "token_file": None}
     plainly = Desk(desk.call, desk.options._replace(json=False, team=None))
     try:
         return daemon.up(plainly, free).out

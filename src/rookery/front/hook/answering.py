@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from rookery.core import errors, hooks
 from rookery.core.caller import Caller
-from rookery.core.hooks import NOTHING, Answer, Event, Moment
+from rookery.core.hooks import NOTHING, Answer, Deed, Event, Moment
 from rookery.core.record import NamedTuple
 from rookery.front.cli.call import Desk, Later, terminal_of
 from rookery.hosts.profile import Profile, record_of
-from rookery.runtime import git, process
+from rookery.runtime import git, lineage, process
 
 MAIL_LIMIT = 4_000  # characters put before an agent in the middle of its turn
 
@@ -38,22 +38,45 @@ def placed(desk: Desk, event: Event) -> Desk:
     return Desk(desk.call._replace(cwd=event.cwd), desk.options)
 
 
-def at(desk: Desk, profile: Profile, event: Event) -> Answered:
+def at(desk: Desk, profile: Profile, event: Event, *, closed: bool = False) -> Answered:
     if event.moment is Moment.START:
         return _start(desk, profile, event)
     if event.moment is Moment.BEFORE:
         from . import guard
 
-        return Answered(guard.judged(desk, event))
+        return Answered(_deciding(desk, event) or guard.judged(desk, event, closed=closed))
     if event.moment is Moment.AFTER:
         return _after(desk, profile, event)
     if event.moment is Moment.PROMPT and _is_mail(event.prompt):
         return _entered(desk, event)
     if event.moment in (Moment.PROMPT, Moment.STOP):
         offered = desk.verb("turn.offer", _asked(profile, event))
+        if offered.get("watched"):
+            from . import watch
+
+            if watch.look_again(desk, event, offered["watched"]):
+                offered = desk.verb("turn.offer", _asked(profile, event))
         late = offered.get("absent") and desk.joins_by_itself
         return _late(desk, profile, event, offered) if late else _offered(desk, event, offered)
     return _entered(desk, event)
+
+
+def _deciding(desk: Desk, event: Event) -> Answer | None:
+    """A command in which the agent would decide for the user, or land its own work with git."""
+    if event.deed is not Deed.SHELL:
+        return None
+    if "rook" in event.command:
+        from rookery.core import deciding_commands  # few commands speak of us
+
+        if part := deciding_commands.find(event.command):
+            return Answer(deny=deciding_commands.denial(part))
+    branch, tree = desk.call.environ.get("ROOK_BRANCH", ""), desk.call.environ.get("ROOK_TREE", "")
+    if branch and tree and "git" in event.command:
+        from rookery.core import branch_moves
+
+        if part := branch_moves.find(event.command, branch, tree):
+            return Answer(deny=branch_moves.denial(part, branch))
+    return None
 
 
 def _is_mail(prompt: str) -> bool:
@@ -79,12 +102,19 @@ def mail_limit(profile: Profile) -> int:
 
 
 def _start(desk: Desk, profile: Profile, event: Event) -> Answered:
+    note_program(desk)
     if desk.joins_by_itself:
         try:
             _join(desk, profile, event)
         except errors.RookError as error:
             return Answered(Answer(context=f"Rookery: you have no name in this team. {error.message} {error.hint}"))
     return _greeted(desk, profile, event)
+
+
+def note_program(desk: Desk) -> None:
+    """What runs below this program acts as its agent from now on, whether or not it joins."""
+    if desk.call.peer:
+        desk.house.client.call("turn.program", {}, desk.joining())
 
 
 def _greeted(desk: Desk, profile: Profile, event: Event) -> Answered:
@@ -103,8 +133,8 @@ def _late(desk: Desk, profile: Profile, event: Event, offered: Mapping[str, Any]
 
 
 def _join(desk: Desk, profile: Profile, event: Event) -> None:
-    bound = process.binding(desk.chain)
-    caller: Caller = desk.house.caller(None, process=tuple(bound) if bound else None)
+    bound = lineage.binding(desk.chain)
+    caller: Caller = desk.joining()
     if desk.call.environ.get("ROOK_WORKER"):  # its session was begun for it, with a process above its program's
         caller = caller._replace(lineage=desk.caller().lineage)
     record = event.transcript or record_of(profile, event.session, desk.call.environ)

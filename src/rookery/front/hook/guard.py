@@ -4,66 +4,124 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rookery.core import text
+from rookery.core import errors, hook_failures, text
+from rookery.core.hook_failures import Failure
 from rookery.core.hooks import NOTHING, Answer, Deed, Event
 from rookery.core.record import NamedTuple
 from rookery.front.cli.call import Desk
-from rookery.runtime import resolve
+
+from . import asking, elsewhere, targets
+from .targets import Target
 
 if TYPE_CHECKING:
-    from rookery.core.shell import Write
+    from rookery.core.shell.reading import Reading
 
 TOLD = 3  # refused paths that are told of in full
-ASKED = 900  # paths asked about at once
 
 
-class Target(NamedTuple):
-    """What would be written, as `can-write` is asked about it."""
+class Asked(NamedTuple):
+    """What a tool would write, as far as its words tell."""
 
-    paths: Sequence[str]
-    patterns: Sequence[str] = ()
+    targets: Sequence[Target]
+    failed: Sequence[str] = ()  # parts whose targets could not be found out, and why
     untold: Sequence[str] = ()  # parts that do not tell, and why
     records: Sequence[str] = ()  # parts that change what git keeps for itself
     bound: str = ""  # why the caller may write nothing, wherever; what is above counts then too
+    kept: Sequence[str] | None = None  # what others hold here, if that was asked already
+    strict: bool = False  # a strict team refuses a command that does not tell what it writes
 
 
-def judged(desk: Desk, event: Event) -> Answer:
-    target = _target(desk, event)
-    if target is None:
+def judged(desk: Desk, event: Event, *, closed: bool = False) -> Answer:
+    """What is refused is refused, whatever else could not be judged; that is left to the policy."""
+    try:
+        return _judged(desk, event, closed=closed)
+    except errors.RookError as error:
+        if hook_failures.kind_of(error) is not Failure.CALLER:
+            raise
+        stranger = asking.Stranger(desk)
+        try:
+            answer = _judged(stranger, event, closed=closed)
+        finally:
+            stranger.close()
+        if answer.deny:
+            return answer
+        raise  # nothing it would write is held: the policy for a caller that is not known decides
+
+
+def _judged(desk: Desk, event: Event, *, closed: bool) -> Answer:
+    asked = _asked(desk, event)
+    if asked is None:
         return NOTHING
-    refused, warned = _refused(desk, target)
-    if refused:
-        return Answer(deny=_denial(refused))
-    if target.bound and (target.untold or target.records):
-        return Answer(deny=_bound(target))
-    answer = Answer(context="\n".join(warned))
-    return _untold(desk, event, target.untold, answer) if target.untold else answer
+    told = _told_of(desk, asked)
+    if told.refused:
+        return Answer(deny=_denial(told.refused))
+    if asked.bound and (asked.untold or asked.records or asked.failed):
+        return Answer(deny=_bound(asked))
+    answer = Answer(context="\n".join(told.warned))
+    if asked.untold:
+        answer = _untold(desk, event, asked, answer)
+    failed = [*asked.failed, *told.failed]
+    return _unjudged(desk, event, failed, answer, closed) if failed and not answer.deny else answer
 
 
-def _target(desk: Desk, event: Event) -> Target | None:
+def _asked(desk: Desk, event: Event) -> Asked | None:
     if event.deed is Deed.EDIT:
         untold = [f"{event.tool}: {event.untold}"] if event.untold else []
-        return Target(event.paths, untold=untold, bound=desk.verb("turn.others", {})["bound"] if untold else "")
+        found, failed = targets.of_paths(event.paths, desk.call.cwd, desk.call.environ.get("HOME"))
+        bound = asking.others(desk)["bound"] if untold or failed else ""
+        return Asked(found, [*failed, *untold], bound=bound)
     if event.deed is Deed.SHELL and event.command:
-        return _of_command(desk, event.command)
+        asked = _of_command(desk, event.command)
+        if not event.paths:
+            return asked
+        found, failed = targets.of_paths(event.paths, desk.call.cwd, desk.call.environ.get("HOME"))
+        asked = asked or Asked(())
+        return asked._replace(targets=[*asked.targets, *found], failed=[*asked.failed, *failed])
     return None
 
 
-def _of_command(desk: Desk, command: str) -> Target | None:
-    kept = desk.verb("turn.others", {})
+def _of_command(desk: Desk, command: str) -> Asked | None:
+    kept = asking.others(desk)
     if _is_nothing_kept(desk, kept):
         return None
     from rookery.runtime import shell
 
     home = desk.call.environ.get("HOME")
-    reading = shell.writes(command, desk.call.cwd, home=home, is_folder=os.path.isdir)
     root = desk.house.places.root
-    spelled = [(write, _spelled(write, root)) for write in reading.writes]
-    wide = [path for write, path in spelled if write.pattern or path == root]
-    narrow = [path for write, path in spelled if not write.pattern and path != root]
+    # Programs encode half a surrogate pair as U+FFFD; a NUL they refuse, or end the command there.
+    readable = text.well_formed(command).replace("\0", "")
+    unreadable = ["the command contains a NUL character"] if "\0" in command else []
+    try:
+        reading = shell.writes(
+            readable, desk.call.cwd, home=home, is_folder=os.path.isdir, root=root, read_text=shell.small_text
+        )
+    except Exception as error:  # whatever breaks the reader: the command is one that does not tell
+        part = f"{text.one_line(readable, 60)}: {hook_failures.describe(error)}"
+        return Asked((), [part], [part], bound=kept["bound"], strict=kept["strict"])
+    found, failed = targets.of_writes(reading.writes, desk.call.cwd)
+    found += _named(desk, reading, kept, home)
     untold = [f"{text.one_line(each.fragment, 60)}: {each.reason}" for each in reading.opaque[:TOLD]]
     records = [text.one_line(each, 60) for each in reading.records[:TOLD]]
-    return Target(narrow, wide, untold, records, kept["bound"])
+    return Asked(found, [*unreadable, *failed], untold, records, kept["bound"], kept["patterns"], kept["strict"])
+
+
+def _named(desk: Desk, reading: "Reading", kept: Mapping[str, Any], home: str | None) -> list[Target]:
+    """What others hold and an opaque part of the command names: it may well write that."""
+    if not (reading.may_write and (kept["patterns"] or kept["elsewhere"])):
+        return []
+    from rookery.core.shell import mentions
+    from rookery.runtime import shell
+
+    def search(held: Sequence[str], root: str) -> list[Target]:
+        found = mentions.named(reading, held, root, cwd=desk.call.cwd, home=home, real=shell.real_path)
+        return [Target(os.path.join(root, each.path), pattern=each.pattern) for each in found]
+
+    found = search(kept["patterns"], desk.house.places.root)
+    if kept["elsewhere"]:
+        near = [Target(path) for path in mentions.places(reading, desk.call.cwd, home)]
+        for root, held in elsewhere.held_near(desk, near):
+            found += search(held, root)
+    return found
 
 
 def _is_nothing_kept(desk: Desk, kept: Mapping[str, Any]) -> bool:
@@ -71,35 +129,37 @@ def _is_nothing_kept(desk: Desk, kept: Mapping[str, Any]) -> bool:
     settings = desk.house.settings
     if settings["guard.opaque"] in ("ask", "deny") or settings["guard.outside"] == "deny":
         return False
-    return not (kept["patterns"] or kept["strict"] or kept["bound"])
-
-
-def _spelled(write: "Write", root: str) -> str:
-    """As `can-write` takes it. What reaches all of the workspace is the workspace; a repository too, for only git knows
-    which of its files it will write."""
-    if write.reach == "file":
-        return write.path
-    if not write.pattern and resolve.is_around(write.path, root):
-        return root
-    inside = write.reach == "repository" and resolve.is_around(root, write.path)
-    return root if inside else f"{write.path}/"
+    return not (kept["patterns"] or kept["strict"] or kept["bound"] or kept["elsewhere"])
 
 
 # -- what the ledger says ----------------------------------------------------------------------------------------------
 
 
-def _refused(desk: Desk, target: Target) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """(verdicts that refuse, warnings)."""
-    paths, patterns = list(dict.fromkeys(target.paths)), list(dict.fromkeys(target.patterns))
-    if len(paths) + len(patterns) > ASKED:
-        return [{"path": f"{len(paths) + len(patterns)} files", "reason": "too many at once; do it in parts"}], []
-    if not paths and not patterns:
-        return [], []
-    told = desk.verb("can-write", {"paths": paths, "covered": patterns})
+def _told_of(desk: Desk, asked: Asked) -> elsewhere.Judged:
+    """The event's own workspace first; then those of other trees and teams that a target lies in."""
+    if not asked.targets:
+        return elsewhere.Judged()
+    found = [*asked.targets, *_hard_links(desk, asked)]
+    root = desk.house.places.root
+    paths, patterns = targets.spelled_in(root, found, outside=True)
+    told = asking.can_write(desk, paths, patterns)
     rule = desk.house.settings["guard.outside"]
-    outside_refused = rule == "deny" or (rule == "strict" and told["strict"])  # what binds its writer holds anywhere
-    refused = [each for each in told["paths"] if not each["allow"] and (outside_refused or not each.get("outside"))]
-    return refused, told["warnings"]
+    outside_refused = rule == "deny" or (rule == "strict" and told.strict)  # what binds its writer holds anywhere
+    refused = [each for each in told.verdicts if not each["allow"] and (outside_refused or not each.get("outside"))]
+    there = elsewhere.judged(desk, found, held=told.elsewhere) if not refused else elsewhere.Judged()
+    return elsewhere.Judged([*refused, *there.refused], [*told.warned, *there.warned], [*told.failed, *there.failed])
+
+
+def _hard_links(desk: Desk, asked: Asked) -> list[Target]:
+    """Files that others hold and that a target is a second name of."""
+    from rookery.runtime import hardlinks
+
+    wide = [target.wide for target in asked.targets if target.folder]
+    files = [target.path for target in asked.targets if not target.pattern]
+    if asked.kept == [] or not hardlinks.may_be_shared(files, wide):
+        return []
+    held = asking.others(desk)["patterns"] if asked.kept is None else asked.kept
+    return [Target(path) for path in hardlinks.linked(desk.house.places.root, held, files, wide)] if held else []
 
 
 def _denial(refused: Sequence[Mapping[str, Any]]) -> str:
@@ -112,10 +172,10 @@ def _denial(refused: Sequence[Mapping[str, Any]]) -> str:
     return "Rookery: not written.\n" + "\n".join(lines)
 
 
-def _bound(target: Target) -> str:
+def _bound(asked: Asked) -> str:
     """To whoever may write nothing, a command that may write is one that does."""
-    parts = [*target.records, *target.untold]
-    return f"Rookery: not run ({'; '.join(parts)}).\n{_sentence(target.bound)}"
+    parts = dict.fromkeys([*asked.records, *asked.untold, *asked.failed])
+    return f"Rookery: not run ({'; '.join(parts)}).\n{_sentence(asked.bound)}"
 
 
 def _sentence(reason: str) -> str:
@@ -137,7 +197,10 @@ def _told(verdict: Mapping[str, Any]) -> str:
 
 
 def _where(verdict: Mapping[str, Any]) -> str:
-    known = (("on", verdict.get("task")), ("in", verdict.get("place")), ("on branch", verdict.get("branch")))
+    known = (
+        ("of team", verdict.get("team")), ("on", verdict.get("task")), ("in", verdict.get("place")),
+        ("on branch", verdict.get("branch")),
+    )  # fmt: skip
     shown = " ".join(f"{how} {text.one_line(what, 120)}" for how, what in known if what)
     return f", who works {shown}" if shown else ""
 
@@ -145,15 +208,26 @@ def _where(verdict: Mapping[str, Any]) -> str:
 # -- what can not be told ----------------------------------------------------------------------------------------------
 
 
-def _untold(desk: Desk, event: Event, parts: Sequence[str], answer: Answer) -> Answer:
-    rule = desk.house.settings["guard.opaque"]
+def _untold(desk: Desk, event: Event, asked: Asked, answer: Answer) -> Answer:
+    rule = "deny" if asked.strict else desk.house.settings["guard.opaque"]
     if rule == "check" and event.deed is Deed.SHELL:
         from . import watch
 
         watch.begin(desk, event)
     if rule in ("allow", "check"):
         return answer
-    said = f"Rookery can not tell which files this writes ({'; '.join(parts)})."
+    said = f"Rookery can not tell which files this writes ({'; '.join(asked.untold)})."
     if rule == "ask":
         return answer._replace(ask=said)
     return answer._replace(deny=f"{said} This team refuses such commands: name the files, or use the edit tool.")
+
+
+def _unjudged(desk: Desk, event: Event, failed: Sequence[str], answer: Answer, closed: bool) -> Answer:
+    """Part of what is written could not be judged, and nothing of the rest is refused."""
+    from . import failures
+
+    policy = failures.policy_of(desk, closed, Failure.TARGET)
+    decided = hook_failures.decide(event.moment, Failure.TARGET, "; ".join(dict.fromkeys(failed[:TOLD])), policy)
+    context = "\n".join(filter(None, (answer.context, decided.context)))
+    ask = "" if decided.deny else decided.ask or answer.ask
+    return Answer(deny=decided.deny, ask=ask, context=context)

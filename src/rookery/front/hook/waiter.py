@@ -15,7 +15,7 @@ from rookery.core.hooks import WAIT_S, Moment, Phase
 from rookery.front.cli.call import Desk, Later, Reply
 from rookery.hosts import profile
 from rookery.hosts.profile import Profile
-from rookery.runtime import process
+from rookery.runtime import lineage, process
 from rookery.wake.port import EVERYONE, Listener
 
 from .answering import mail_limit
@@ -47,7 +47,7 @@ class _Waiter:
         self._desk = desk
         self._host = host
         self._client = desk.house.client
-        self._program = process.binding(desk.chain)
+        self._program = lineage.binding(desk.chain)
         mine = process.identify(desk.call.peer)
         self._mine = {"pid": mine.pid, "started": mine.started} if mine else None
         self._caller = desk.caller()

@@ -1,4 +1,4 @@
-"""After a command that did not tell what it writes: what became of others' files?"""
+"""After a command that did not tell what it writes, and when its turn is over: what became of others' files?"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ def begin(desk: Desk, event: Event) -> None:
     wanted = desk.verb("turn.others", {})["patterns"]
     if not wanted:
         return
-    seen = marks.marks(desk.house.places.root, wanted)
+    seen = _marks(desk, wanted)
     args = {"call": _call(event), "command": event.command, "looked_at": wanted, "marks": seen}
     try:
         desk.verb("turn.watch", args)
@@ -26,7 +26,7 @@ def end(desk: Desk, event: Event, wanted: Sequence[str]) -> str:
     """What to tell the agent, if anything; whoever holds it is told too."""
     if not wanted:
         return ""
-    seen = marks.marks(desk.house.places.root, wanted)
+    seen = _marks(desk, wanted)
     found: list[dict[str, Any]] = desk.verb("turn.changed", {"call": _call(event), "marks": seen})["changed"]
     if not found:
         return ""
@@ -36,6 +36,21 @@ def end(desk: Desk, event: Event, wanted: Sequence[str]) -> str:
         + "\n".join(lines)
         + "\nIf that was your command, put them back (`git diff PATH` shows what changed) or ask the holder."
     )
+
+
+def look_again(desk: Desk, event: Event, wanted: Sequence[str]) -> bool:
+    """At the end of a turn and at the next prompt: what a command left running may have written later. Whoever is
+    concerned gets mail; is there any for the caller?"""
+    args = {"over": event.moment.value, "marks": _marks(desk, wanted)}
+    try:
+        return bool(desk.verb("turn.changed", args)["changed"])
+    except errors.Refused:
+        return False  # its session is over, or another's
+
+
+def _marks(desk: Desk, wanted: Sequence[str]) -> dict[str, str]:
+    store = desk.house.places.store
+    return marks.marks(desk.house.places.root, wanted, (store, f"{store}-wal", f"{store}-shm"))
 
 
 def _call(event: Event) -> str:

@@ -1,5 +1,6 @@
 """A request, read and checked: who asks, for which team, with what."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -8,14 +9,15 @@ from urllib.parse import unquote_plus
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from rookery.core import errors, names, text
-from rookery.core.caller import Caller, Grant
+from rookery.core import errors, locality, names, text
+from rookery.core.caller import UNPROVEN, Caller, Grant, Origin
 
+from .admission import too_slow
 from .daemon import Daemon
-from .guard import GRANT
+from .guard import GRANT, ORIGIN
 
 WAIT_LIMIT_S = 300.0
-CALLER_HEADER = "x-rook-caller"  # our own client tells everything it knows about its process
+CALLER_HEADER = "x-rook-caller"  # from our own client: its names, and labels of its process that only it interprets
 AGENT_HEADER = "x-rook-agent"
 KEY_HEADER = "idempotency-key"
 PID_LIMIT = 1 << 31
@@ -35,6 +37,7 @@ class Ask:
         self.params = params
         self.body = body
         self.grant: Grant | None = scope[GRANT]
+        self.origin: Origin | None = scope[ORIGIN]
         self._team = ""  # once it is known
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
         self._asked = dict(_parsed_query(scope["query_string"]))  # of a name that is there twice the last one counts
@@ -114,12 +117,16 @@ class Ask:
         return name or ""
 
     def caller(self) -> Caller:
-        """With the team's token a valid name that is not known yet is made on first use (seed 002)."""
+        """Who calls. Nothing that the header says about place, host or process is believed (`core.locality`).
+
+        With the team's token a valid name that is not known yet is made on first use (seed 002).
+        """
         told = self.header(CALLER_HEADER)
         caller = told_caller(told) if told else Caller(agent=self._said(), open_addresses=True)
         if self.grant is None:
-            return caller
-        return caller._replace(agent=self._named(caller.agent), open_addresses=False, grant=self.grant)
+            return locality.mark_remote(caller)._replace(daemon_token=True, origin=self.origin)
+        named = self._named(caller.agent)
+        return locality.strip_to_name(caller)._replace(agent=named, grant=self.grant, origin=self.origin)
 
     def _named(self, told: str | None) -> str | None:
         """With an agent's token every name has to be its own, wherever it stands: one that is not is put to the law."""
@@ -159,8 +166,8 @@ def not_system(agent: str) -> str:
 def told_caller(told: str) -> Caller:
     try:
         fields = json.loads(told)
-        if "grant" in fields:
-            raise ValueError("nobody proves anything by saying so")
+        if any(name in fields for name in UNPROVEN):
+            raise ValueError("a caller proves nothing by saying so")
         caller = Caller(**fields)
         process = None if caller.process is None else _process(caller.process)
         lineage = tuple(_process(each) for each in caller.lineage[:200])
@@ -190,14 +197,23 @@ def _no_caller() -> errors.BadInput:
     return errors.BadInput(f"The header {CALLER_HEADER} is no caller.", "Leave it out.")
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> dict[str, Any]:
-    return parsed(await read_bytes(scope, receive, limit))
+async def read_body(scope: Scope, receive: Receive, daemon: Daemon) -> dict[str, Any]:
+    return parsed(await read_bytes(scope, receive, daemon))
 
 
-async def read_bytes(scope: Scope, receive: Receive, limit: int) -> bytes:
+async def read_bytes(scope: Scope, receive: Receive, daemon: Daemon) -> bytes:
+    limit = daemon.body_limit
     declared = dict(scope["headers"]).get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > limit:
         _too_large(limit)
+    try:
+        async with asyncio.timeout(daemon.body_s):
+            return await _received(receive, limit)
+    except TimeoutError:
+        raise too_slow(daemon.body_s, "daemon.body_s") from None
+
+
+async def _received(receive: Receive, limit: int) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:

@@ -1,9 +1,9 @@
 """What every request shares: the queue, the teams that are served, the tokens, the numbers."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from rookery import app
 from rookery.client.deed import Deed
@@ -11,10 +11,17 @@ from rookery.client.placed import Ground, placed
 from rookery.client.queued import CUT_OFF
 from rookery.core import errors, names, text, tokens
 from rookery.core.caller import Caller, Grant
+from rookery.keeper.services import Services
+from rookery.runtime.peers import Peers
 from rookery.service import verbs
 
+from .admission import Admission, limits
+from .event_pages import EventPages
 from .metrics import Numbers
 from .news import News
+
+THREADS = 16  # for requests that read files or ask the system
+T = TypeVar("T")
 
 
 class Daemon:
@@ -27,9 +34,20 @@ class Daemon:
         self.body_limit: int = house.settings["daemon.body_limit"]
         self.log_requests: bool = house.settings["log.requests"]
         self.poll_s: float = house.settings["poll.s"]
+        self.body_s: float = house.settings["daemon.body_s"]
+        self.admission = Admission(limits(
+            house.settings["daemon.connections"], house.settings["daemon.header_s"], house.settings["daemon.stall_s"]
+        ))  # fmt: skip
         self.queue = app.open_queue(house)
+        self.pages = EventPages(self.queue, most=house.settings["daemon.streams"], fresh_s=self.poll_s)
         self.news = News(house.bell)
         self.numbers = Numbers()
+        self.peers = Peers()
+        self.services = Services()
+        house.services = self.services.report
+        self._pool = self.services.pool("http", THREADS)
+        self._tasks: set[asyncio.Task[Any]] = set()  # of requests; whoever began one awaits it
+        self.services.own("http", lambda: self._tasks)
         self.recording: dict[str, asyncio.Event] = {}  # hooks whose answer is being written down, by their session
         self._loop: asyncio.AbstractEventLoop | None = None  # where answers are handed over
 
@@ -89,7 +107,7 @@ class Daemon:
     async def _deed(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller) -> Deed:
         """What writes a file first does so beside the event loop."""
         if verbs.find(verb).before:
-            return await asyncio.to_thread(self.queue.deed, team, verb, args, caller)
+            return await self.aside(self.queue.deed, team, verb, args, caller)
         return self.queue.deed(team, verb, args, caller)
 
     async def wait_for(self, team: str, verb: str, args: Mapping[str, Any], caller: Caller, wait_s: float) -> Any:
@@ -105,5 +123,17 @@ class Daemon:
                     return page
                 await bell.wait(min(left, self.poll_s))
 
+    async def aside(self, work: Callable[..., T], *args: Any) -> T:
+        """Beside the event loop, in threads that requests share with nothing else."""
+        return await self._pool.run(work, *args)
+
+    def task(self, name: str, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """A task of a request, which awaits it and so hears of its exception."""
+        task = asyncio.create_task(work, name=f"http:{name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
     def close(self) -> None:
+        self.pages.close()
         self.queue.close()

@@ -10,18 +10,22 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable
 from time import perf_counter
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rookery.core import errors, tokens
-from rookery.core.caller import Grant
+from rookery.core.caller import Grant, Origin
+from rookery.runtime import peers
 
 from .answer import refusal
 from .daemon import Daemon
+from .wire import CONNECTION
 
 OPEN = ("/healthz",)
 GONE = 499  # nobody waits for the answer any more; counted under the number that proxies use for it
+ORIGIN = "rook.origin"  # in the scope of a request: the process that sent it, where that can be told
 GRANT = "rook.grant"  # in the scope of a request: what its token proved; None for the daemon's own
 Answering = Callable[[Scope, Receive], Awaitable[Response | None]]
 
@@ -50,8 +54,11 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
         try:
             scope[GRANT] = self._admitted(scope)
+            scope[ORIGIN] = None if scope["path"] in OPEN else await self._peer(scope)
         except errors.RookError as error:
             return refusal(error)
+        except peers.Gone:
+            return None
         return await self._answering(scope, receive)
 
     def _admitted(self, scope: Scope) -> Grant | None:
@@ -63,6 +70,17 @@ class Guard:
         if origin is not None and origin.decode("latin-1") != f"http://{host}":
             raise errors.NotYours("Pages of other origins may not call this daemon.", code="BAD_ORIGIN")
         return None if scope["path"] in OPEN else self._proved(headers.get(b"authorization", b""))
+
+    async def _peer(self, scope: Scope) -> Origin | None:
+        """The process that calls, looked up once for each connection, beside the event loop, whatever address it calls
+        from. A client that is gone before it was seen is not served: nobody can tell any more who it was."""
+        connection: dict[str, Any] = scope.get(CONNECTION, {"peer": None})
+        if "peer" not in connection:
+            ours, theirs = scope.get("server"), scope.get("client")
+            if ours is None or theirs is None:  # it reset the connection before the server accepted it
+                raise peers.Gone
+            connection["peer"] = await self._daemon.aside(self._daemon.peers.find, ours, theirs)
+        return connection["peer"]
 
     def _proved(self, written: bytes) -> Grant | None:
         """The daemon's own token is compared in constant time and costs no look at the store."""

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
@@ -24,14 +25,30 @@ from rookery.keeper.lander import Lander
 from rookery.keeper.monitor import Monitor
 from rookery.keeper.notifying import Notifier
 from rookery.keeper.reader import Reader
-from rookery.keeper.supervisor import Ground, Supervisor
+from rookery.keeper.services import BackgroundService
+from rookery.keeper.supervisor import THREADS, Ground, Supervisor
 from rookery.keeper.tidying import Tidier
-from rookery.runtime import posting, process, ptys, tmux
+from rookery.runtime import posting, process, ptys, store_claim, tmux
 from rookery.store import faults
 
 from .daemon import Daemon
 
 SECRET = "webhook.secret"
+PROGRAMS, TURNS = 8, 16  # threads: commands, webhooks and notifications; whole turns of resumed agents
+
+
+def add_services(daemon: Daemon, supervisor: Supervisor, tidier: Tidier) -> None:
+    """All that the daemon does by itself, but for what starts with its first use."""
+    found: list[BackgroundService] = [
+        courier(daemon).service, monitor(daemon).service, supervisor.service, tidier.service, crews(daemon).service,
+        lander(daemon).service, listeners(daemon).service,
+    ]  # fmt: skip
+    if daemon.house.settings["evidence.read_s"]:
+        found.append(reader(daemon).service)
+    if (notifies := notifier(daemon)).has_hands:
+        found.append(notifies.service)
+    for service in found:
+        daemon.services.add(service)
 
 
 class Verbs:
@@ -101,10 +118,16 @@ class Acting(Verbs):
 
 
 def lander(daemon: Daemon) -> Lander:
-    house = daemon.house
+    house, pool = daemon.house, daemon.services.pool
+
+    def tree(team: str, root: str, branch: str) -> str:
+        store_claim.require(root, house.places.store)
+        return landing.tree_in(house.places.home, team, root, branch)
+
     return Lander(
         Acting(daemon, "land.teams"), house.bell, owner=_owner(house.host), poll_s=daemon.poll_s, reached=faults.reach,
-        trees=lambda team, root, branch: landing.tree_in(house.places.home, team, root, branch),
+        trees=tree,
+        pools=landing.Pools(pool("merges", landing.GITS), pool("checks", landing.CHECKS)),
     )  # fmt: skip
 
 
@@ -113,10 +136,12 @@ def supervisor(daemon: Daemon) -> Supervisor:
     ground = Ground(
         house.places.home, house.environ, tuple(house.settings["worker.environment"]), owner=_owner(house.host),
         boot=house.boot, store=house.places.store if house.environ.get("ROOK_STORE") else "",
-        hosts=house.settings["hosts"], capture=house.settings["worker.capture_terminal"],
+        ledger=house.places.store, hosts=house.settings["hosts"],
+        capture=house.settings["worker.capture_terminal"],
     )  # fmt: skip
     verbs = Acting(daemon, "worker.teams")
-    return Supervisor(verbs, house.bell, ground, poll_s=daemon.poll_s, reached=faults.reach)
+    pool = daemon.services.pool("workers", THREADS)
+    return Supervisor(verbs, house.bell, ground, poll_s=daemon.poll_s, reached=faults.reach, pool=pool)
 
 
 def tidier(daemon: Daemon) -> Tidier:
@@ -136,20 +161,27 @@ class Everywhere(Verbs):
         return [team["teamId"] for team in (await self.call(self._daemon.team, "team.list", {}))["teams"]]
 
 
-async def listen(daemon: Daemon) -> None:
-    """Calls whoever listens. What is installed is looked for beside the loop: that reads many files."""
+def listeners(daemon: Daemon) -> listening.Listening:
     settings = daemon.house.settings
-    listening.told(await asyncio.to_thread(extensions.problems, settings))
-    called = listening.Listening(
+    return listening.Listening(
         Everywhere(daemon), daemon.house.bell, lambda: extensions.listeners(settings), poll_s=daemon.poll_s,
-        limit_s=settings["extensions.listener_s"],
+        limit_s=settings["extensions.listener_s"], changes=_changes,
     )  # fmt: skip
+
+
+@contextmanager
+def _changes(notify: Callable[[], None]) -> Generator[None]:
     loop = asyncio.get_running_loop()
-    undo = extensions.when_changed(lambda: loop.call_soon_threadsafe(called.changed.set))
+    undo = extensions.when_changed(lambda: loop.call_soon_threadsafe(notify))
     try:
-        await called.run()
+        yield
     finally:
         undo()
+
+
+async def tell_problems(daemon: Daemon) -> None:
+    """Log what is wrong with the installed extensions. Finding them reads many files."""
+    listening.told(await asyncio.to_thread(extensions.problems, daemon.house.settings))
 
 
 def notifier(daemon: Daemon) -> Notifier:
@@ -160,8 +192,9 @@ def notifier(daemon: Daemon) -> Notifier:
         listening.told([f"{error.message} {error.hint}"])
         hours = None
     hands = notifying.hands(
-        house.settings, environ=calling.surroundings(house.environ), cwd=house.places.root, secret=_secret(house)
-    )
+        house.settings, environ=calling.surroundings(house.environ), cwd=house.places.root, secret=_secret(house),
+        pool=daemon.services.pool("programs", PROGRAMS),
+    )  # fmt: skip
     serves = daemon.team.__eq__ if daemon.only_team else lambda _team: True
     return Notifier(
         Verbs(daemon), daemon.team, hands, owner=_owner(house.host), poll_s=daemon.poll_s, serves=serves,
@@ -195,11 +228,12 @@ def _hands(daemon: Daemon, pace: Pace) -> Mapping[str, Hand]:
     house = daemon.house
     caller = calling.Caller(
         environ=house.environ, cwd=house.places.root, secret=_secret(house),
-        limit_s=house.settings["delivery.command_s"],
+        limit_s=house.settings["delivery.command_s"], pool=daemon.services.pool("programs", PROGRAMS),
     )  # fmt: skip
     reacher = reaching.Reacher(
-        environ=house.environ, queue_s=house.settings["delivery.command_s"], turn_s=house.settings["delivery.resume_s"]
-    )
+        environ=house.environ, queue_s=house.settings["delivery.command_s"], turn_s=house.settings["delivery.resume_s"],
+        queues=daemon.services.pool("programs", PROGRAMS), turns=daemon.services.pool("turns", TURNS),
+    )  # fmt: skip
     return {
         Channel.QUEUE: reacher.queue, Channel.RESUME: reacher.resume,
         Channel.TERMINAL: terminals.Hand(_pane, _screens(house), rules(house.settings), pace).put,
@@ -225,6 +259,6 @@ def _screens(house: House) -> Callable[[str], Patterns | None]:
 
     def of(program: str) -> Patterns | None:
         ours = program in known.TITLES
-        return screens.of(program) if ours else own_hosts.screen(house.places, house.settings, program)
+        return screens.of(program) if ours else own_hosts.screen(house, program)
 
     return of

@@ -5,7 +5,7 @@ from typing import Any
 
 from rookery.core.record import NamedTuple
 
-ID, TASK, THREAD, PLAN = (f"$response.body#/{field}" for field in ("id", "taskId", "id", "id"))
+ID, TASK, MADE, THREAD = (f"$response.body#/{field}" for field in ("id", "taskId", "task/id", "thread/id"))
 
 
 class Link(NamedTuple):
@@ -31,13 +31,13 @@ def _calls(*names: str) -> tuple[str, ...]:
 
 
 LINKS: tuple[Link, ...] = (
-    Link("POST /v1/tasks", "201", ("GET /v1/tasks/{id}", *_steps(_STEPS)), {"id": ID}),
-    Link("POST /v1/tasks", "201", _calls(*(f"task.{name}" for name in (*_STEERED, "claim"))), body={"id": ID}),
+    Link("POST /v1/tasks", "201", ("GET /v1/tasks/{id}", *_steps(_STEPS)), {"id": MADE}),
+    Link("POST /v1/tasks", "201", _calls(*(f"task.{name}" for name in (*_STEERED, "claim"))), body={"id": MADE}),
     Link("POST /v1/tasks/{id}/claim", "200", _steps(_HELD), {"id": TASK}, _HOLDER),
     Link("POST /v1/tasks/{id}/complete", "200", _steps(("review", "reset")), {"id": TASK}),
     Link("POST /v1/tasks/{id}/fail", "200", _steps(("reset", "cancel", "claim")), {"id": TASK}),
     Link("POST /v1/threads", "201", ("GET /v1/threads/{id}/messages", "GET /v1/threads/{id}/tail",
-                                     "POST /v1/threads/{id}/messages", "POST /v1/threads/{id}/link"), {"id": ID}),
+                                     "POST /v1/threads/{id}/messages", "POST /v1/threads/{id}/link"), {"id": THREAD}),
     Link("POST /v1/messages", "201", _calls("read", "reply", "receipts", "thread"), body={"id": ID}),
     Link("POST /v1/call/task.add", "200", _calls(*(f"task.{name}" for name in (*_STEERED, "claim"))), body={"id": ID}),
     Link("POST /v1/call/task.claim", "200", _calls("task.renew", "task.done", "task.fail", "task.progress",

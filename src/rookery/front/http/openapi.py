@@ -5,8 +5,8 @@ from enum import StrEnum
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from rookery.core import tokens
-from rookery.core.caller import Grant
+from rookery.core import authority, tokens
+from rookery.core.caller import Grant, Role
 from rookery.service import verbs
 from rookery.version import VERSION
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BIGGEST_QUERY = 10**15 - 1
 _NAME = "[A-Za-z0-9_]([A-Za-z0-9_.-]{0,48}[A-Za-z0-9_-])?"
 TEAM = {"type": "string", "pattern": f"^({_NAME})?$", "description": "the daemon's own when left out"}
-AGENT = {"type": "string", "pattern": f"^(({_NAME}/)?{_NAME})?$", "description": "who asks; the person when left out"}
+AGENT = {"type": "string", "pattern": f"^(({_NAME}/)?{_NAME})?$", "description": "who asks"}
 WHOLE = {"type": "integer", "minimum": 0, "maximum": BIGGEST_QUERY}
 QUERY: Mapping[str, dict[str, Any]] = {
     "teamId": TEAM, "agentId": AGENT, "since": WHOLE, "after": WHOLE, "tail": WHOLE | {"minimum": 1},
@@ -35,11 +35,13 @@ HEADERS = {
     "Idempotency-Key": {"type": "string", "maxLength": 200, "description": "a repeat gets the same answer"},
 }
 SCHEMES = {
-    "token": "The daemon's own, from runtime.json: acts as the person, or as whom agentId names.",
+    "token": "The daemon's own, from runtime.json: acts as whom agentId names, else as `system`; never as `user`.",
+    "operatorToken": "From `rook token new --role operator`: the user in one team, for scripts and CI.",
     "agentToken": "From `rook token new --agent NAME`: one team, and that agent alone.",
-    "readToken": "From `rook token new --read-only`: one team, to look at; nothing is changed.",
+    "viewerToken": "From `rook token new --role viewer`: one team, to look at; nothing is changed.",
 }
 REFUSALS = {
+    "400": "It makes no sense (the routes of the pi-team contract)",
     "401": "No token, an unknown one, or one that has expired or was revoked",
     "403": "Not yours: another agent's, another team's, more than the token allows, or an expired lease",
     "404": "Not found", "409": "Conflict", "413": "Too large", "422": "It makes no sense", "429": "Budget exceeded",
@@ -125,7 +127,8 @@ def _headers(line: "Line") -> Iterable[str]:
 
 
 def _refusals(line: "Line") -> tuple[str, ...]:
-    return READ if line.method == "GET" else WRITE
+    refusals = READ if line.method == "GET" else WRITE
+    return refusals if line.invalid is None else ("400", *refusals)
 
 
 def _answered(line: "Line", shapes: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def _answered(line: "Line", shapes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked(line: "Line", name: str) -> dict[str, Any]:
-    schema = QUERY.get(name) or _argument(line, name)
+    schema = (None if name in line.takes else QUERY.get(name)) or _argument(line, name)
     return _said(schema) if name in line.needs else schema
 
 
@@ -195,16 +198,16 @@ def _call(verb: verbs.Verb, shapes: dict[str, Any]) -> dict[str, Any]:
 
 def _allowed(verb: verbs.Verb) -> list[dict[str, list[str]]]:
     """The tokens it can be called with: asked of the law, with a made-up one of each kind."""
-    kinds = {kind: Grant("", "", reads_only=kind is tokens.Kind.READ) for kind in tokens.Kind}
-    return [{"token": []}] + [
-        {f"{kind}Token": []}
-        for kind, grant in kinds.items()
-        if not tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
+    mine = [] if verb.who in (authority.USER, authority.JUDGE, authority.DAEMON) else [{"token": []}]
+    return mine + [
+        {f"{role}Token": []}
+        for role in Role
+        if not tokens.refusal(Grant("", "", role), verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
     ]
 
 
 def _security(*, writes: bool) -> list[dict[str, list[str]]]:
-    return [{name: []} for name in SCHEMES if not (writes and name == "readToken")]
+    return [{name: []} for name in SCHEMES if not (writes and name == "viewerToken")]
 
 
 def _of_parameter(parameter: verbs.Parameter) -> dict[str, Any]:

@@ -1,27 +1,25 @@
-"""Every verb under its name, and what people browse: teams, agents, messages, events."""
+"""Every verb under its name, and what people browse: teams, agents, messages."""
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response
 
 from rookery.core import errors
 from rookery.service import verbs
-from rookery.version import VERSION
 
-from . import metrics
+from . import event_stream, metrics, piteam
 from .answer import json_answer
 from .ask import Ask
 
-PAGE = 500
-QUIET_S = 15.0  # a comment now and then keeps proxies from closing a stream, and finds readers that have gone
+NO_LEASE = "no_active_lease_for_path"
 ENVELOPE = ("agentId", "teamId")
 SEND = ("to", "subject", "body", "type", "priority", "payload", "context", "attachments", "tags", "expires", "asks",
         "group", "thread")  # fmt: skip
 
 
 async def health(_ask: Ask) -> Any:
-    return {"status": "ok", "version": VERSION}
+    """The version is the contract's: its clients compare the whole answer. Rookery's own is in /openapi.json."""
+    return {"status": "ok", "version": piteam.PROTOCOL}
 
 
 async def call(ask: Ask) -> Any:
@@ -36,14 +34,27 @@ async def call(ask: Ask) -> Any:
         )
     if ask.key and any(p.name == "key" for p in verbs.parameters(verb.load())):
         args |= ask.key
+    if verb.name == "events":
+        return await event_stream.page(ask, args)
     done = await ask.call(verb.name, args)
     return json_answer(done, headers={"Cache-Control": "no-store"}) if verb.secret else done
 
 
+async def services(ask: Ask) -> Any:
+    """The daemon's own token is answered without a look at the store, which may be what fails. Another token is judged
+    by a verb, and not told which parts fail and why: they are named after teams."""
+    found = ask.daemon.services
+    told = found.report()
+    if ask.grant is not None:
+        await teams(ask)
+        told = [{**each, "failing": [], "last_error": ""} for each in told]
+    return {"services": told, "pools": found.pools(), "unowned": found.unowned()}
+
+
 async def numbers(ask: Ask) -> Response:
-    found = (await teams(ask))["teams"]
+    found = await _teams(ask)
     used = {team["teamId"]: team["tokens"] for team in found if team["tokens"]}
-    shown = metrics.text(ask.daemon.numbers, ask.daemon.queue, ask.daemon.news.count(), used)
+    shown = metrics.text(ask.daemon, used) + metrics.of_services(ask.daemon.services)
     return PlainTextResponse(shown, media_type="text/plain; version=0.0.4")
 
 
@@ -51,21 +62,41 @@ async def numbers(ask: Ask) -> Response:
 
 
 async def teams(ask: Ask) -> Any:
-    found = await ask.call("team.list", {})
+    found = {line["teamId"]: line for line in await _teams(ask)}
     if ask.daemon.only_team:
-        found["teams"] = [team for team in found["teams"] if team["teamId"] == ask.daemon.team]
-    return found
+        found.setdefault(ask.daemon.team, {})
+    return {"teams": [line | await _team(ask, id) for id, line in found.items()]}
+
+
+async def _teams(ask: Ask) -> list[dict[str, Any]]:
+    found = (await ask.call("team.list", {}))["teams"]
+    return [line for line in found if not ask.daemon.only_team or line["teamId"] == ask.daemon.team]
 
 
 async def team(ask: Ask) -> Any:
-    return await ask.daemon.call(ask.daemon.serves(ask.path("id")), "team.show", {}, ask.caller())
+    return {"team": await _team(ask, ask.path("id"))}
+
+
+async def _team(ask: Ask, id: str) -> dict[str, Any]:
+    """The daemon's own team is there before anything was written to it."""
+    try:
+        return await ask.daemon.call(ask.daemon.serves(id), "team.show", {}, ask.caller())
+    except errors.UnknownName:
+        if id != ask.daemon.team:
+            raise
+        return {"schemaVersion": piteam.PROTOCOL, "teamId": id, "agents": []}
+    except errors.BadInput as error:
+        raise errors.UnknownName(error.message, error.hint, code="UNKNOWN_TEAM") from None
 
 
 async def make_team(ask: Ask) -> Response:
-    ask.need("teamId")
-    definition = {name: value for name, value in ask.body.items() if name != "agentId"}
-    made = await ask.call("team.set", {"definition": definition})
-    return json_answer(made, 201 if made.pop("created") else 200)
+    """Made, or changed by what the body says; 201 either way, as the contract has it."""
+    definition = {name: value for name, value in ask.body.items() if name != "agentId"} | {"teamId": ask.team()}
+    if definition.keys() <= {"teamId", "agents"}:
+        made = await ask.call("team.new", {name: value for name, value in definition.items() if name == "agents"})
+    else:
+        made = await ask.call("team.set", {"definition": definition})
+    return json_answer({"team": made}, 201)
 
 
 async def agents(ask: Ask) -> Any:
@@ -125,56 +156,23 @@ async def decisions(ask: Ask) -> Any:
 
 
 async def can_write(ask: Ask) -> Any:
+    """Always an answer: who is no agent holds no lease, and what is no path is covered by none."""
     path = ask.query("path")
-    if not path or ask.agent() is None:
-        raise errors.BadInput("Missing: agentId or path.", "?agentId=NAME&path=src/x.py", code="MISSING_FIELD")
-    found = await ask.call("can-write", {"paths": [path]})
-    return found["paths"][0] | {"path": path}
+    if "\0" in path or not any(name.strip() not in ("", ".") for name in path.split("/")):
+        return {"path": path, "allow": False, "reason": "invalid_path", "detail": "no path"}
+    try:
+        is_agent = ask.agent() is not None
+    except errors.BadInput:
+        is_agent = False
+    if not is_agent:
+        return {"path": path, "allow": False, "reason": NO_LEASE, "detail": "no agent"}
+    found = (await ask.call("can-write", {"paths": [path]}))["paths"][0]
+    return found | {"path": path, "reason": _reason(found), "detail": found["reason"]}
 
 
-# -- events --------------------------------------------------------------------------------------------------------
-
-
-async def events(ask: Ask) -> Any:
-    """A stream; for those who accept only JSON a page, which may be waited for."""
-    after = ask.whole("after", _last_seen(ask))
-    if "application/json" in ask.header("accept"):
-        return await ask.wait_for("events", {"after": after, "limit": ask.whole("limit", PAGE)})
-    await ask.call("events", {"after": after, "limit": 1})  # a cursor that is too old is refused before the stream
-    return StreamingResponse(_stream(ask, after), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-
-def _last_seen(ask: Ask) -> int:
-    """What a browser says when it comes back."""
-    seen = ask.header("last-event-id")
-    return int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= 15 else 0
-
-
-async def _stream(ask: Ask, after: int) -> AsyncGenerator[bytes]:
-    """Ends with the reason, when its token was revoked meanwhile or the store does not answer."""
-    news, team, caller = ask.daemon.news, ask.team(), ask.caller()
-    quiet = 0.0
-    with news.of(team) as bell:
-        yield b": events of the ledger\n\n"
-        while not news.closing:
-            try:
-                page = await ask.daemon.call(team, "events", {"after": after, "limit": PAGE}, caller)
-            except errors.RookError as error:
-                yield b"event: refused\ndata: %s\n\n" % bytes(json_answer(error.as_dict()).body)
-                return
-            for event in page["events"]:
-                yield _sent(event)
-            after = page["cursor"]
-            if page["events"]:
-                quiet = 0.0
-                continue
-            await bell.wait(ask.daemon.poll_s)
-            quiet += ask.daemon.poll_s
-            if quiet >= QUIET_S:
-                quiet = 0.0
-                yield b": still here\n\n"
-
-
-def _sent(event: dict[str, Any]) -> bytes:
-    data = json_answer(event).body
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event["seq"], event["type"].encode(), bytes(data))
+def _reason(found: dict[str, Any]) -> str:
+    if found.get("outside"):
+        return "path_traversal_denied"
+    if not found["allow"]:
+        return NO_LEASE
+    return "lease_active_for_resource" if found["covered"] else "no_lease_needed"

@@ -4,23 +4,26 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope
 
-from rookery.core import errors, tokens
+from rookery.core import authority, errors, tokens
+from rookery.core.caller import Caller
 from rookery.core.record import NamedTuple
 from rookery.service import verbs
+from rookery.service.tx import Attempt
 
-from . import bundles, hooks, openapi, resources, shapes, tasks, threads, usage
+from . import bundles, event_stream, hooks, openapi, piteam, resources, shapes, tasks, threads, usage
 from .answer import json_answer, refusal
 from .ask import Ask, read_body
 from .daemon import Daemon
 from .guard import GRANT, Guard
 from .mcp import PATH, Mcp
-from .shapes_guard import Verdict
-from .shapes_team import DEFINITION
+from .shapes_guard import WriteAnswer
+from .shapes_team import DEFINITION, TeamShown, TeamsShown
 
 log = logging.getLogger("rookery.http")
 
@@ -42,6 +45,7 @@ class Line(NamedTuple):
     either: tuple[str, ...] = ()  # one of these
     answer: Any = None  # its shape, where that is not the verb's result
     kinds: tuple[str, ...] = ("application/json",)
+    invalid: str | None = None  # in the pi-team contract: the route's code for what makes no sense, "" if it has none
 
 
 AGENT = ("agentId", "teamId")
@@ -62,47 +66,57 @@ def _step(name: str, step: tasks.Step) -> Line:
     return Line(
         "POST", f"/v1/tasks/{{id}}/{name}", tasks.step(name), f"{name.capitalize()} a task",
         body=(*AGENT, *step.fields), verb=step.verb, fields=step.fields,
-        answer=STEPPED.get(step.verb, shapes.TaskStepped),
+        takes={"epoch": Any, "ttlMs": float} if step.contract else {},  # whatever is no epoch matches none
+        answer=STEPPED.get(step.verb, shapes.TaskStepped), invalid="" if step.contract else None,
         needs=tuple(field for field in step.needs if field != "agentId"),  # that may come by a header
     )  # fmt: skip
 
 
-STEPPED = {"task.claim": shapes.Claimed, "task.renew": shapes.Claimed, "task.progress": shapes.ProgressStepped}
+STEPPED = {"task.claim": shapes.Claimed, "task.renew": shapes.Claimed, "task.progress": shapes.ProgressStepped,
+           "task.done": shapes.TaskEnded, "task.fail": shapes.TaskEnded}  # fmt: skip
 TABLE: tuple[Line, ...] = (
     Line("GET", "/healthz", resources.health, "Is a daemon here, and of which version", answer=shapes.Alive),
     Line("GET", "/openapi.json", description, "This description", answer=dict[str, Any]),
     Line("GET", "/metrics", resources.numbers, "Numbers for Prometheus", answer=str, kinds=("text/plain",)),
+    Line("GET", "/v1/services", resources.services, "How the background services of this daemon are",
+         answer=shapes.Services),
     Line("POST", CALL, resources.call, "Any verb, by its name"),
-    Line("GET", "/v1/teams", resources.teams, "Every team of this store", verb="team.list"),
+    Line("GET", "/v1/teams", resources.teams, "Every team of this store", verb="team.list", answer=TeamsShown,
+         invalid=""),
     Line("POST", "/v1/teams", resources.make_team, "Make a team, or change what it is", created=True, verb="team.new",
-         body=("teamId", *DEFINITION), takes=DEFINITION, needs=("teamId",),
-         answer=shapes.Team),
-    Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it", verb="team.show"),
+         body=("teamId", *DEFINITION), takes=DEFINITION, answer=TeamShown, invalid=""),
+    Line("GET", "/v1/teams/{id}", resources.team, "A team and who belongs to it", verb="team.show",
+         answer=TeamShown, invalid=""),
     Line("GET", "/v1/agents", resources.agents, "Everyone with an address", ("teamId",), verb="who"),
     Line("GET", "/v1/messages", resources.messages, "An agent's mail", (*AGENT, "after", "limit"), verb="inbox"),
     Line("POST", "/v1/messages", resources.send, "Send a message", body=(*AGENT, *resources.SEND), created=True,
          verb="send", needs=("to", "subject")),
-    Line("GET", "/v1/tasks", tasks.listed, "Tasks", ("teamId", "status", "plan", "after", "limit"), verb="task.list"),
+    Line("GET", "/v1/tasks", tasks.listed, "Tasks", ("teamId", "status", "plan", "after", "limit"), verb="task.list",
+         answer=shapes.TaskRecords, invalid=""),
     Line("POST", "/v1/tasks", tasks.create, "Add a task", body=(*AGENT, *tasks.CREATE), created=True,
-         verb="task.add", fields=tasks.CREATE, needs=("title",), answer=shapes.Task),
-    Line("GET", "/v1/tasks/{id}", tasks.show, "One task", ("teamId",), verb="task.show"),
+         verb="task.add", fields=tasks.CREATE, needs=("title",), answer=shapes.TaskMade, invalid="INVALID_TASK"),
+    Line("GET", "/v1/tasks/{id}", tasks.show, "One task", ("teamId",), verb="task.show", answer=shapes.TaskOpened,
+         invalid=""),
     *(_step(name, step) for name, step in tasks.STEPS.items()),
     Line("GET", "/v1/inbox", threads.inbox, "What an agent should know of, after a cursor",
-         (*AGENT, "since", "limit", "wait"), verb="notices"),
+         (*AGENT, "since", "limit", "wait"), verb="notices", takes={"since": str}, answer=shapes.InboxPage, invalid=""),
     Line("GET", "/v1/threads", threads.listed, "Discussions, newest first", ("teamId", "taskId", "limit"),
-         verb="thread.list", fields={"taskId": "task"}),
+         verb="thread.list", fields={"taskId": "task"}, invalid=""),
     Line("POST", "/v1/threads", threads.start, "Start a discussion",
-         body=(*AGENT, "title", "subject", "participants", "taskId", "tasks", "body"), created=True,
-         verb="thread.new", fields={"subject": "title"}, takes={"taskId": str}, either=("title", "subject")),
-    Line("GET", "/v1/threads/search", threads.search, "Find what was said", ("teamId", "q", "limit"),
-         verb="thread.search", takes={"q": str}, needs=("q",)),
+         body=(*AGENT, "from", "title", "subject", "participants", "taskId", "tasks", "body", "message"), created=True,
+         verb="thread.new", fields={"subject": "title", "message": "body"}, takes={"taskId": str, "from": str},
+         answer=shapes.ThreadMade, invalid=""),
+    Line("GET", "/v1/threads/search", threads.search, "Find discussions by title, task, participant or words",
+         ("teamId", "q", "limit"), verb="thread.about", takes={"q": str, "limit": str}, invalid=""),
     Line("GET", "/v1/threads/{id}/messages", threads.messages, "What was said", ("teamId", "tail"),
-         verb="thread.tail"),
-    Line("POST", "/v1/threads/{id}/messages", threads.say, "Say something", body=(*AGENT, "body", "message", "to"),
-         created=True, verb="thread.post", fields={"message": "body"}, either=("body", "message")),
-    Line("GET", "/v1/threads/{id}/tail", threads.tail, "What was said last", ("teamId", "limit"), verb="thread.tail"),
+         verb="thread.tail", takes={"tail": str}, answer=shapes.ThreadRead, invalid=""),
+    Line("POST", "/v1/threads/{id}/messages", threads.say, "Say something",
+         body=(*AGENT, "from", "body", "message", "to"), created=True, verb="thread.post", fields={"message": "body"},
+         takes={"from": str}, either=("body", "message"), answer=shapes.MessageMade, invalid="INVALID_THREAD_MESSAGE"),
+    Line("GET", "/v1/threads/{id}/tail", threads.tail, "What was said last", ("teamId", "limit"), verb="thread.tail",
+         takes={"limit": str}, answer=shapes.ThreadRead, invalid=""),
     Line("POST", "/v1/threads/{id}/link", threads.link, "Tie a discussion to a task", body=(*AGENT, "taskId"),
-         verb="thread.link", fields={"taskId": "task"}, needs=("taskId",)),
+         verb="thread.link", fields={"taskId": "task"}, needs=("taskId",), answer=shapes.ThreadLinked, invalid=""),
     Line("GET", "/v1/usage", usage.shown, "What was used, against what may be used", (*AGENT, "taskId", "limit"),
          verb="budget", fields={"taskId": "task"}),
     Line("POST", "/v1/usage", usage.report, "Tell what a model has used", body=(*AGENT, *usage.REPORT), created=True,
@@ -129,10 +143,10 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/v1/bundles/{id}", bundles.show, "All of a bundle", ("teamId",), verb="bundle.show"),
     Line("GET", "/v1/loaded", bundles.loaded, "What stands in an agent's context", AGENT, verb="loaded"),
     Line("POST", "/v1/hook/{host}", hooks.answered, "Answer a hook of an agent program, its event as the body",
-         body=AGENT, answer=dict[str, Any]),
+         ("closed",), body=AGENT, takes={"closed": str}, answer=dict[str, Any]),
     Line("GET", "/v1/can-write", resources.can_write, "May an agent write this path", (*AGENT, "path"),
-         takes={"path": str}, needs=("path",), answer=Verdict),
-    Line("GET", "/v1/events", resources.events, "The ledger as a stream, or as JSON a page at a time",
+         takes={"path": str}, answer=WriteAnswer, invalid=""),
+    Line("GET", "/v1/events", event_stream.events, "The ledger as a stream, or as JSON a page at a time",
          ("teamId", "after", "limit", "wait"), verb="events", kinds=JSON_OR_STREAM),
 )  # fmt: skip
 
@@ -158,7 +172,7 @@ class Routes:
         """None when nobody waits for it any more."""
         if scope["path"] == PATH:
             return await self._tried(scope, PATH, self._mcp.answer(scope, receive))
-        lines, params = self._found(scope["path"])
+        lines, params = self._found(_words(scope))
         if not lines:
             return refusal(errors.UnknownName("There is nothing here.", "GET /openapi.json", code="NOT_FOUND"))
         if scope["method"] not in lines:
@@ -168,9 +182,17 @@ class Routes:
         return await self._tried(scope, line.path, self._acted(line, scope, receive, params))
 
     async def _acted(self, line: Line, scope: Scope, receive: Receive, params: dict[str, str]) -> Response:
-        _refuse_early(line, scope, params)
-        body = await read_body(scope, receive, self._daemon.body_limit) if line.method == "POST" else {}
-        result = await line.act(Ask(self._daemon, scope, params, body))
+        _refuse_early(self._daemon, line, scope, params)
+        try:
+            body = await read_body(scope, receive, self._daemon) if line.method == "POST" else {}
+        except errors.BadInput as error:
+            if line.act is not hooks.answered:
+                if line.invalid is not None:
+                    piteam.rename(error, line.invalid)
+                raise
+            return await self._daemon.aside(hooks.failed, Ask(self._daemon, scope, params, {}), None, error)
+        ask = Ask(self._daemon, scope, params, body)
+        result = await (line.act(ask) if line.invalid is None else _by_contract(line, ask))
         return result if isinstance(result, Response) else json_answer(result)
 
     async def _tried(self, scope: Scope, route: str, answering: Awaitable[Response]) -> Response | None:
@@ -185,10 +207,10 @@ class Routes:
             log.exception("%s %s", scope["method"], route)
             return refusal(errors.RookError("Something broke in the daemon.", "Its log tells more.", code="INTERNAL"))
 
-    def _found(self, path: str) -> tuple[Mapping[str, Line], dict[str, str]]:
+    def _found(self, path: list[str]) -> tuple[Mapping[str, Line], dict[str, str]]:
         """The lines of a path by their methods, and what stood where anything may stand."""
         here, params = self._root, {}
-        for word in path.split("/"):
+        for word in path:
             if (there := here.words.get(word)) is None:
                 if not word or (there := here.anything) is None:
                     return {}, {}
@@ -197,19 +219,44 @@ class Routes:
         return here.lines, params
 
 
-def _refuse_early(line: Line, scope: Scope, params: Mapping[str, str]) -> None:
+def _words(scope: Scope) -> list[str]:
+    """The parts of a path, decoded after they were taken apart: an encoded slash belongs to an id."""
+    written: bytes | None = scope.get("raw_path")
+    if not written or b"%" not in written:
+        return scope["path"].split("/")
+    return [unquote(word) for word in written.decode("ascii", "replace").split("/")]
+
+
+def _refuse_early(daemon: Daemon, line: Line, scope: Scope, params: Mapping[str, str]) -> None:
     """What a token can never do is refused before the body is read. (The verb's own transaction asks again.)"""
     grant = scope[GRANT]
-    if grant is None:
-        return
     verb = verbs.VERBS.get(params["verb"] if line.path == CALL else line.verb)
+    if grant is None:
+        if verb is not None and verb.who == authority.DAEMON:
+            attempt = Attempt("", "", authority.DECIDE)
+            daemon.queue.note_attempt(daemon.team, verb.name, Caller(daemon_token=True), attempt)
+            raise authority.daemon_only(verb.name)
+        return
     if verb is not None:
         refused = tokens.refusal(grant, verb.name, writes=verb.writes, who=verb.who, by_token=verb.by_token)
     else:
         looks = line.method == "GET" or line.path == CALL
         refused = tokens.read_only() if grant.reads_only and not looks else None
+    if refused is not None and verb is not None and "attempt" in refused.facts:
+        attempt = Attempt(grant.name, "", refused.facts["attempt"])
+        daemon.queue.note_attempt(grant.team, verb.name, Caller(grant=grant), attempt)
     if refused is not None:
         raise refused
+
+
+async def _by_contract(line: Line, ask: Ask) -> Any:
+    """A route of the pi-team contract: the same act, refused under the contract's codes."""
+    try:
+        piteam.check_team(ask)
+        piteam.check_id(ask, line.path)
+        return await line.act(ask)
+    except errors.RookError as error:
+        raise piteam.rename(error, line.invalid or "") from None
 
 
 class Place:

@@ -1,14 +1,17 @@
 """The resident process: a socket, the lock of its scope, runtime.json, the sweeper, and an orderly end."""
 
 import asyncio
+import json
 import logging
 import os
 import signal
 import socket
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
+import anyio
 import uvicorn
 
 from rookery import app
@@ -18,26 +21,29 @@ from rookery.core.caller import Caller
 from rookery.front.cli.resident import FastDoor
 from rookery.front.maildrop import watching
 from rookery.front.maildrop.watching import Follower
+from rookery.keeper import listening
+from rookery.keeper.services import BackgroundService
 from rookery.keeper.supervisor import Supervisor
 from rookery.keeper.tidying import Tidier
 from rookery.runtime import doorway, files, instance, logs, places
 from rookery.version import VERSION
 
 from . import keeping
+from .admission import BACKLOG, SEND_BUFFER
 from .daemon import Daemon
 from .mcp import Mcp
 from .routes import application
 from .wire import Protocol
 
 HOST = "127.0.0.1"
-BACKLOG = 512
-KEEP_ALIVE_S = 75  # longer than our own client keeps an idle connection
 GRACE_S = 10
+TEAM_FILE, TEAM_FILE_LIMIT = "team.json", 1 << 20
+SSE_WATCHER = "_shutdown_watcher"
+DRAIN_S = 10  # for a drain, besides the time that workers are given
 SWEPT_TEAMS = 50  # per tick; the others wait for the next ones
 SETTINGS: Mapping[str, Any] = {
     "log_config": None, "access_log": False, "lifespan": "off", "ws": "none", "http": "httptools",
-    "server_header": False, "proxy_headers": False, "timeout_keep_alive": KEEP_ALIVE_S,
-    "timeout_graceful_shutdown": GRACE_S, "backlog": BACKLOG,
+    "server_header": False, "proxy_headers": False, "timeout_graceful_shutdown": GRACE_S, "backlog": BACKLOG,
 }  # fmt: skip
 
 log = logging.getLogger("rookery.daemon")
@@ -67,10 +73,30 @@ def run(
         kept = files.kept_closed(*(house.places.store + end for end in ("", "-wal", "-shm")))
         with closing(_bound(port)) as listener, _logged(house, scope, token), kept:
             with closing(Daemon(house, token=token, only_team=only_team)) as daemon:
-                asyncio.run(_serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team))))
-            log.info("down")
+                if scope.mark:
+                    _define_team(house, os.path.join(os.path.dirname(scope.mark), TEAM_FILE))
+                left = asyncio.run(
+                    serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team)))
+                )
+            holder.tell_end(left)
+            log.info("down; %s", "; ".join(f"{what}: {some or 'none'}" for what, some in left.items()))
     finally:
         holder.close()
+
+
+def _define_team(house: app.House, path: str) -> None:
+    """Take the agents of a `team.json` that pi-team left, where nothing is known of the team yet. The file proves as
+    little as the daemon's token: what that may not say (who leads a team that has agents, budgets), it does not say."""
+    caller = Caller(daemon_token=True, open_addresses=True)
+    if not os.path.exists(path):
+        return
+    try:
+        definition = json.loads(files.read_limited(path, TEAM_FILE_LIMIT))
+        known = [team["teamId"] for team in house.client.call("team.list", {}, caller)["teams"]]
+        if house.team not in known and definition.get("agents"):
+            house.client.call("team.new", {"agents": definition["agents"]}, caller)
+    except (errors.RookError, ValueError, AttributeError) as error:
+        log.warning("%s was not taken over: %s", path, error)
 
 
 @contextmanager
@@ -92,6 +118,7 @@ def _announced(holder: instance.Instance, listener: socket.socket, token: str, t
 def _bound(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # connections inherit it
     try:
         listener.bind((HOST, port))
         listener.listen(BACKLOG)  # whoever reads runtime.json can connect at once
@@ -106,9 +133,13 @@ def _bound(port: int) -> socket.socket:
     return listener
 
 
-async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> None:
+async def serve(daemon: Daemon, listener: socket.socket, announce: Callable[[], None]) -> dict[str, Any]:
+    """Until a signal comes. What was ended and what was left, as `rook down` tells it."""
     mcp = Mcp(daemon)
-    server = Server(uvicorn.Config(application(daemon, mcp), **{**SETTINGS, "http": Protocol}))
+    admission, keep_alive_s = daemon.admission, daemon.house.settings["daemon.keep_alive_s"]
+    own = {"http": partial(Protocol, admission=admission), "timeout_keep_alive": keep_alive_s,
+           "backlog": admission.limits.backlog}  # fmt: skip
+    server = Server(uvicorn.Config(application(daemon, mcp), **{**SETTINGS, **own}))
     fast = _fast_door(daemon)
 
     def stop() -> None:
@@ -121,43 +152,89 @@ async def _serve(daemon: Daemon, listener: socket.socket, announce: Callable[[],
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop)  # workers go on, and are found again by the next daemon
     supervisor, tidier = keeping.supervisor(daemon), keeping.tidier(daemon)
-    ends: list[asyncio.Task[None]] = []
-    loop.add_signal_handler(
-        instance.WITH_WORKERS, lambda: ends.append(asyncio.create_task(_drain(supervisor, tidier, stop)))
-    )
+    drain = Drain(daemon, supervisor, tidier, stop)
+    loop.add_signal_handler(instance.WITH_WORKERS, drain.begin)
     await fast.open()
     announce()  # from here on a signal ends it well, and requests are taken
-    chores = [
-        asyncio.create_task(_sweep(daemon)),
-        asyncio.create_task(keeping.courier(daemon).run()),
-        asyncio.create_task(keeping.monitor(daemon).run()),
-        asyncio.create_task(keeping.reader(daemon).run()),
-        asyncio.create_task(supervisor.run()),
-        asyncio.create_task(tidier.run()),
-        asyncio.create_task(keeping.crews(daemon).run()),
-        asyncio.create_task(keeping.lander(daemon).run()),
-        asyncio.create_task(keeping.listen(daemon)),
-        asyncio.create_task(keeping.notifier(daemon).run()),
-    ]
-    maildrop = _maildrop(daemon)
+    _start_services(daemon, supervisor, tidier, mcp)
+    _name_owners(daemon, server, fast, drain)
     try:
         await server.serve(sockets=[listener])
     finally:
-        await asyncio.to_thread(maildrop.close)
         await fast.close(GRACE_S)
-        await mcp.closed()
-        for chore in (*chores, *ends):
-            chore.cancel()
-        await asyncio.gather(*chores, *ends, return_exceptions=True)
+        await mcp.closed(GRACE_S)
+        stopped = await daemon.services.stop()
+    return {"workers": await drain.left(), **stopped}
 
 
-async def _drain(supervisor: Supervisor, tidier: Tidier, stop: Callable[[], None]) -> None:
-    """Requests are served until the last worker has ended: they may have something to report."""
-    try:
-        await supervisor.drain()
-        await tidier.look()
-    finally:
-        stop()
+def _start_services(daemon: Daemon, supervisor: Supervisor, tidier: Tidier, mcp: Mcp) -> None:
+    daemon.services.add(Sweeper(daemon).service)
+    keeping.add_services(daemon, supervisor, tidier)
+    daemon.services.add(_maildrop(daemon))
+    daemon.services.add(mcp.service)
+    daemon.services.start()
+    daemon.services.find(listening.SERVICE).job("problems", keeping.tell_problems(daemon))
+
+
+def _name_owners(daemon: Daemon, server: Server, fast: FastDoor, drain: "Drain") -> None:
+    """Whoever creates tasks besides the services."""
+    main = asyncio.current_task()
+    daemon.services.own("main", lambda: [main] if main else [])
+    daemon.services.own("server", lambda: server.server_state.tasks)
+    daemon.services.own("fast path", fast.tasks)
+    daemon.services.own("drain", drain.tasks)
+    daemon.services.own("task groups", _in_task_groups)
+    daemon.services.own("libraries", _of_libraries)
+
+
+def _in_task_groups() -> list["asyncio.Task[Any]"]:
+    """A task group of anyio (starlette, mcp) awaits its tasks and raises their exceptions."""
+    children = {each.id for each in anyio.get_running_tasks() if each.parent_id is not None}
+    return [task for task in asyncio.all_tasks() if id(task) in children]
+
+
+def _of_libraries() -> list["asyncio.Task[Any]"]:
+    """One task that `sse_starlette` (of the mcp package) keeps for each event loop: it holds nothing, and is cancelled
+    with the loop."""
+    return [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__qualname__", "") == SSE_WATCHER]
+
+
+class Drain:
+    """The end of a daemon with its workers. Requests are served until the last one has ended: they may report."""
+
+    def __init__(self, daemon: Daemon, supervisor: Supervisor, tidier: Tidier, stop: Callable[[], None]) -> None:
+        settings = daemon.house.settings
+        self._limit_s: float = settings["worker.grace_s"] + settings["worker.term_s"] + DRAIN_S
+        self._supervisor = supervisor
+        self._tidier = tidier
+        self._stop = stop
+        self._task: asyncio.Task[list[dict[str, Any]]] | None = None
+
+    def begin(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name="drain")
+
+    def tasks(self) -> list["asyncio.Task[Any]"]:
+        return [self._task] if self._task else []
+
+    async def left(self) -> list[dict[str, Any]]:
+        """Workers that did not end in time; none if nobody asked them to."""
+        if self._task is None:
+            return []
+        self._task.cancel()  # where a second signal ends the daemon at once
+        await asyncio.wait([self._task])
+        return [] if self._task.cancelled() else self._task.result()
+
+    async def _run(self) -> list[dict[str, Any]]:
+        try:
+            left = await self._supervisor.drain(self._limit_s)
+            await self._tidier.look()
+            return left
+        except Exception:  # whatever goes wrong, the daemon ends: whoever asked for that waits
+            log.exception("the workers could not be ended")
+            return [{"team": "", "id": "unknown", "state": "unknown", "pid": None}]
+        finally:
+            self._stop()
 
 
 def _fast_door(daemon: Daemon) -> FastDoor:
@@ -168,50 +245,59 @@ def _fast_door(daemon: Daemon) -> FastDoor:
     return FastDoor(listener, house, app.open_guests(house, daemon.queue), daemon.numbers)
 
 
-def _maildrop(daemon: Daemon) -> Follower:
+def _maildrop(daemon: Daemon) -> BackgroundService:
     """Messages that are written as files in this daemon's own workspace; in a thread of its own, for it reads disks."""
     house = daemon.house
-    try:
-        places = watching.folders(house.settings, house.places.root, house.places.repo_file)
-    except errors.StoreUnusable as error:
-        log.warning("maildrop: %s", error)
-        places = []
+    where = house.places
+    places = watching.folders(
+        house.settings, where.root, where.repo_file, lambda error: log.warning("maildrop: %s", error)
+    )
     client = TeamOfQueue(daemon.queue, daemon.team)
     boxes = watching.boxes(client, house.caller(names.SYSTEM), house.settings, places)
     follower = Follower(boxes, house.settings["maildrop.poll_s"], watching.logged)
-    follower.start()
-    return follower
+    pool = daemon.services.pool("maildrop", 1)
 
+    async def look() -> float:
+        await pool.run(follower.round)
+        return 0.0  # a round waits by itself
 
-CHORES = (("sweep", "sweep"), ("settle", "leases"), ("chase", "unanswered"))  # verbs, and what `due` calls for them
+    async def close() -> None:
+        follower.stop()
+        await pool.close(GRACE_S)
+        if not pool.running():
+            follower.close()
+
+    return BackgroundService("maildrop", look, every_s=0.0, close=close)
 
 
 # -- the sweeper -----------------------------------------------------------------------------------------------------
 
+CHORES = (("sweep", "sweep"), ("settle", "leases"), ("chase", "unanswered"))  # verbs, and what `due` calls for them
 
-async def _sweep(daemon: Daemon) -> None:
+
+class Sweeper:
     """Looks now and then, and writes only where there is something to write. Any number of daemons may do so."""
-    every = daemon.house.settings["daemon.sweep_s"]
-    start = 0
-    while True:
-        await asyncio.sleep(every)
-        try:
-            start = await _tick(daemon, start)
-        except errors.Unreachable as error:
-            log.warning("sweep: %s", error.message)
 
+    def __init__(self, daemon: Daemon) -> None:
+        every_s = daemon.house.settings["daemon.sweep_s"]
+        self._daemon = daemon
+        self._next = 0  # a team that fails keeps the others from being swept once, not for ever
+        self.service = BackgroundService("sweeper", self._look, every_s=every_s, waits_first=True)
 
-async def _tick(daemon: Daemon, start: int) -> int:
-    teams = await _teams(daemon)
-    chosen = [teams[(start + i) % len(teams)] for i in range(min(SWEPT_TEAMS, len(teams)))]
-    caller = Caller(agent=names.SYSTEM, open_addresses=True)
-    for team in chosen:
-        due = await daemon.call(team, "due", {}, caller)
+    async def _look(self) -> None:
+        teams = await _teams(self._daemon)
+        for _ in range(min(SWEPT_TEAMS, len(teams))):
+            team = teams[self._next % len(teams)]
+            self._next = (self._next + 1) % len(teams)
+            await self._sweep(team)
+
+    async def _sweep(self, team: str) -> None:
+        caller = Caller(agent=names.SYSTEM, open_addresses=True)
+        due = await self._daemon.call(team, "due", {}, caller)
         for verb in (name for name, wanted in CHORES if due[wanted]):
-            done = await daemon.call(team, verb, {}, caller)
+            done = await self._daemon.call(team, verb, {}, caller)
             log.info("%s of %s: %s", verb, team, {name: count for name, count in done.items() if count})
-            daemon.numbers.swept += 1
-    return (start + len(chosen)) % max(1, len(teams))
+            self._daemon.numbers.swept += 1
 
 
 async def _teams(daemon: Daemon) -> list[str]:

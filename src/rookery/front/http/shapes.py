@@ -37,6 +37,7 @@ class Timestamps(TypedDict):
     createdAt: str
     startedAt: str | None
     completedAt: str | None
+    failedAt: str | None
 
 
 class _TaskHeading(TypedDict):
@@ -44,6 +45,7 @@ class _TaskHeading(TypedDict):
     title: str
     status: tasks.Status
     owner: str | None
+    ownerState: str
     priority: str
     plan: str | None
     kind: str
@@ -107,8 +109,26 @@ class TaskStepped(Task):
 
 
 class TaskList(TypedDict):
-    tasks: list[TaskLine]
+    tasks: list[TaskLine | Task]
     next: int | None
+
+
+class TaskRecords(TypedDict):
+    tasks: list[Task]
+    next: int | None
+
+
+class TaskMade(TypedDict):
+    task: Task
+
+
+class TaskOpened(TypedDict):
+    task: TaskShown
+
+
+class TaskEnded(TypedDict):
+    taskId: str
+    task: Task
 
 
 class Claimed(TypedDict):
@@ -159,6 +179,7 @@ class SpecClaim(TypedDict):
     spec: str
     item: str
     agent: str
+    state: str
     reason: str
     at: str
     completedAt: str | None
@@ -224,7 +245,7 @@ class Drawn(TypedDict):
 # -- discussions -----------------------------------------------------------------------------------------------------
 
 Said = TypedDict("Said", {
-    "id": str, "threadId": str, "from": str, "to": Words, "body": str, "ts": str, "seq": int,
+    "schemaVersion": str, "id": str, "threadId": str, "from": str, "to": Words, "body": str, "ts": str, "seq": int,
     "replayed": NotRequired[bool],
 })  # fmt: skip
 
@@ -240,7 +261,9 @@ class Thread(TypedDict):
     title: str
     createdBy: str
     createdAt: str
+    updatedAt: str
     participants: Words
+    taskId: str | None
     tasks: Words
     message: NotRequired[Said]
     replayed: NotRequired[bool]
@@ -251,6 +274,28 @@ class ThreadTail(Thread):
 
 
 class Threads(TypedDict):
+    threads: list[Thread]
+
+
+class ThreadMade(TypedDict):
+    thread: Thread
+
+
+class ThreadLinked(TypedDict):
+    thread: Thread
+
+
+class ThreadRead(TypedDict):
+    thread: Thread
+    messages: list[Said]
+
+
+class MessageMade(TypedDict):
+    message: Said
+
+
+class ThreadsAbout(TypedDict):
+    query: str
     threads: list[Thread]
 
 
@@ -280,6 +325,7 @@ class Notice(TypedDict):
     actor: str
     summary: str
     payload: dict[str, Any]
+    content: NotRequired[str]
     taskId: NotRequired[str]
     threadId: NotRequired[str]
 
@@ -287,6 +333,24 @@ class Notice(TypedDict):
 class Notices(TypedDict):
     events: list[Notice]
     nextSince: int
+    more: bool
+    opened: bool
+
+
+class InboxOpened(TypedDict):
+    opened: bool
+
+
+class InboxEvent(Notice):
+    schemaVersion: str
+    cursor: int
+    teamId: str
+    agentId: str
+
+
+class InboxPage(TypedDict):
+    events: list[InboxEvent]
+    nextSince: str
     more: bool
 
 
@@ -299,6 +363,7 @@ class Event(TypedDict):
     ref: str
     preview: str
     data: dict[str, Any]
+    caller: dict[str, Any]  # the session, run, process or token that really called
 
 
 class Feed(TypedDict):
@@ -349,9 +414,19 @@ class Settled(TypedDict):
     holds: int
 
 
+Services = shapes_monitor.Services
+
+
 class Alive(TypedDict):
     status: str
     version: str
+
+
+class SettingPut(TypedDict):
+    """A setting of the store, as it is now."""
+
+    name: str
+    value: str
 
 
 RESULTS: Mapping[str, Any] = {
@@ -368,12 +443,14 @@ RESULTS: Mapping[str, Any] = {
     "spec.release": SpecReleased, "plan.new": Plan, "plan.list": Plans, "plan.show": Plan, "plan.graph": Drawn,
     "plan.cancel": PlanCanceled,
     "thread.new": Thread, "thread.post": Said, "thread.list": Threads, "thread.tail": ThreadTail,
-    "thread.search": ThreadsFound, "thread.link": Thread,
+    "thread.search": ThreadsFound, "thread.about": ThreadsAbout, "thread.link": Thread,
     "turn.heard": Heard,
     "team.list": of.Teams, "team.show": Team, "team.new": of.TeamMade,
     "team.set": of.TeamMade, "budget": of.Budget, "budget.set": of.Budget, "usage_report": of.Reported,
     "artifacts.add": of.Artifact, "artifacts.show": of.ArtifactShown,
     "token.new": of.TokenMade, "token.list": of.Tokens, "token.revoke": of.TokenRevoked,
-    "notices": Notices, "feed": Feed, "events": Events,
+    "config.set": SettingPut,
+    "trust.look": of.TrustLook, "trust.accept": of.TrustAccepted, "trust.revoke": of.TrustRevoked,
+    "notices": Notices, "notices.open": InboxOpened, "feed": Feed, "events": Events,
     "stats": Stats, "sweep": Swept, "due": Due, "settle": Settled,
 }  # fmt: skip

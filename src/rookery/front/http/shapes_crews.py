@@ -75,6 +75,10 @@ class CrewStatus(Crew):
     tokens: int
 
 
+class CrewStarted(CrewStatus):
+    warnings: Words
+
+
 # -- for keepers -----------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +109,7 @@ class Given(TypedDict):
 
 
 RESULTS: Mapping[str, Any] = {
-    "crew.run": CrewStatus, "crew.list": Crews, "crew.status": CrewStatus, "crew.scale": CrewStatus,
+    "crew.run": CrewStarted, "crew.list": Crews, "crew.status": CrewStatus, "crew.scale": CrewStatus,
     "crew.stop": CrewStatus, "crew.teams": CrewTeams, "crew.due": CrewsDue, "crew.step": CrewStepped,
     "crew.give": Given,
 }  # fmt: skip

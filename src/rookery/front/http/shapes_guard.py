@@ -29,6 +29,13 @@ class Verdict(TypedDict):
     why: NotRequired[str]
     outside: NotRequired[bool]
     bound: NotRequired[bool]
+    covered: NotRequired[bool]
+
+
+class WriteAnswer(Verdict):
+    """Of GET /v1/can-write: the reason is a word for programs, the detail for people."""
+
+    detail: str
 
 
 class Verdicts(TypedDict):
@@ -37,6 +44,7 @@ class Verdicts(TypedDict):
     paths: list[Verdict]
     warnings: Words
     strict: bool
+    elsewhere: bool
 
 
 class Other(TypedDict):

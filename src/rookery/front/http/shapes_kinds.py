@@ -15,6 +15,7 @@ class KindRow(TypedDict):
     problem: NotRequired[str]
     hint: NotRequired[str]
     instead_of: NotRequired[Words]
+    not_in_force: NotRequired[Words]
     description: NotRequired[str]
     host: NotRequired[str]
     model: NotRequired[str]
@@ -40,6 +41,7 @@ class Kind(TypedDict):
     layer: str
     source: str
     instead_of: Words
+    not_in_force: NotRequired[Words]
     description: str
     host: str
     model: str

@@ -126,6 +126,12 @@ class LandingJob(TypedDict):
     step: str
     message: str
     keep: str
+    base: str
+    paths: int
+    added: int
+    removed: int
+    patch: str
+    files: list[dict[str, Any]]
 
 
 class Work(TypedDict):

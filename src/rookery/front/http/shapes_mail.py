@@ -229,6 +229,11 @@ class Exported(TypedDict):
     after: list[int] | None
 
 
+class Allowed(TypedDict):
+    allowed: bool
+    by: str
+
+
 class Imported(TypedDict):
     imported: int
     skipped: int
@@ -241,5 +246,6 @@ RESULTS: Mapping[str, Any] = {
     "send": Sent, "broadcast": Sent | SentApart, "reply": Sent, "handoff": Sent, "escalate": Escalated,
     "escalations": Escalations, "inbox": Inbox, "read": Message, "ack": Steps, "archive": Steps,
     "thread": Conversation, "receipts": Receipts, "pending": Pending, "context": Context,
-    "export_mail": Exported, "import_mail": Imported,
+    "export_mail": Exported, "letters": Exported, "import_mail": Imported, "store.backup": Allowed,
+    "daemon.stop": Allowed,
 }  # fmt: skip

@@ -70,12 +70,42 @@ class StoreSeen(TypedDict):
     seen: str
 
 
+class Service(TypedDict):
+    name: str
+    state: str
+    parts: int
+    jobs: int
+    looks: int
+    failures: int
+    failures_in_row: int
+    restarts: int
+    failing: list[str]
+    looking_s: float | None
+    last_success: str | None
+    last_error_at: str | None
+    last_error: str
+
+
+class Pool(TypedDict):
+    name: str
+    threads: int
+    running: int
+    waiting: int
+
+
+class Services(TypedDict):
+    services: list[Service]
+    pools: list[Pool]
+    unowned: Words
+
+
 class DaemonSeen(TypedDict):
     scope: str
     state: str
     pid: int
     url: str
     answers: bool
+    services: list[Service] | None
 
 
 class LogSeen(TypedDict):

@@ -53,6 +53,22 @@ class Team(TypedDict):
     sources: dict[str, Any]
 
 
+class TeamRecord(TypedDict):
+    """A team of which nothing but its name may be known yet."""
+
+    schemaVersion: str
+    teamId: str
+    agents: list[Member]
+
+
+class TeamShown(TypedDict):
+    team: TeamRecord
+
+
+class TeamsShown(TypedDict):
+    teams: list[TeamRecord]
+
+
 class TeamMade(Team):
     created: bool
 
@@ -132,6 +148,29 @@ class Token(TypedDict):
 
 class Tokens(TypedDict):
     tokens: list[Token]
+
+
+class TrustRequest(TypedDict):
+    file: str
+    key: str
+    value: str
+    allows: str
+    digest: str
+    accepted: bool
+    in_force: bool
+
+
+class TrustLook(TypedDict):
+    repository: str
+    requests: list[TrustRequest]
+
+
+class TrustAccepted(TypedDict):
+    accepted: int
+
+
+class TrustRevoked(TypedDict):
+    revoked: int
 
 
 class TokenRevoked(TypedDict):

@@ -26,6 +26,11 @@ class Offered(TypedDict):
 
 class Whose(TypedDict):
     agent: str
+    folder: str
+
+
+class ProgramNoted(TypedDict):
+    noted: bool
 
 
 class Told(TypedDict):
@@ -57,6 +62,16 @@ class Others(TypedDict):
     patterns: Words
     strict: bool
     bound: str
+    elsewhere: bool
+
+
+class Workspace(TypedDict):
+    team: str
+    tree: str
+
+
+class Workspaces(TypedDict):
+    workspaces: list[Workspace]
 
 
 class Watching(TypedDict):
@@ -99,7 +114,9 @@ class TranscriptRead(TypedDict):
 
 RESULTS: Mapping[str, Any] = {
     "transcripts.teams": TranscriptTeams, "transcripts.due": Transcripts, "transcripts.read": TranscriptRead,
-    "turn.start": Joined, "turn.whose": Whose, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told,
+    "turn.start": Joined, "turn.program": ProgramNoted,
+    "turn.whose": Whose, "turn.offer": Offered, "turn.step": Offered, "turn.told": Told,
     "turn.phase": Entered, "turn.wait": Waiter, "turn.idle": Idle, "turn.others": Others,
+    "turn.workspaces": Workspaces,
     "turn.watch": Watching, "turn.changed": Changed,
 }  # fmt: skip

@@ -80,6 +80,7 @@ class WorkerShown(Worker):
     tail: str
     run_count: int
     runs: list[Run]
+    notes: NotRequired[Words]
 
 
 class WorkerDeleted(TypedDict):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,15 @@ from . import plan
 
 SAMPLE_S = 5.0
 GREETED = "Rookery: you are"
+# Plays the agent program. A hook records the program above it as one, and that must not be the user's shell.
+NOT_RUN = 127
+PROGRAM = (
+    sys.executable, "-c",
+    "import subprocess, sys\n"
+    "try:\n    code = subprocess.run(sys.argv[1:]).returncode\n"
+    f"except OSError as error:\n    print(error.strerror, file=sys.stderr)\n    code = {NOT_RUN}\n"
+    "sys.exit(code)",
+)  # fmt: skip
 
 
 class Check(NamedTuple):
@@ -139,16 +149,12 @@ def _answer(desk: Desk, host: str, rook: str) -> Check:
     with files.scratch("rook-doctor-") as folder:
         environ = {"PATH": path, "HOME": folder, "ROOK_HOME": os.path.join(folder, "home"), "ROOK_TEAM": "doctor",
                    "ROOK_MESH_AUTO_JOIN": "true", "TERM": "dumb"}  # fmt: skip
-        try:
-            code, out, err = children.answer(
-                [rook, "hook", host, "start"],
-                json.dumps({"cwd": folder}),
-                environ=environ,
-                cwd=folder,
-                limit_s=SAMPLE_S,
-            )
-        except OSError as error:
-            return Check(what, False, f"`{rook}` can not be run: {error.strerror}", "Run `rook init` again.")
+        code, out, err = children.answer(
+            [*PROGRAM, rook, "hook", host, "start"], json.dumps({"cwd": folder}), environ=environ, cwd=folder,
+            limit_s=SAMPLE_S,
+        )  # fmt: skip
+    if code == NOT_RUN:
+        return Check(what, False, f"`{rook}` can not be run: {err.strip()}", "Run `rook init` again.")
     if code == 0 and GREETED in out:
         return Check(what, True, f"`{rook} hook {host}` answers")
     said = (err or out).strip().partition("\n")[0][:200] or "nothing, within its 1.5 s"

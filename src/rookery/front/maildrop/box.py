@@ -1,7 +1,7 @@
 """One folder: what lies in it, which of it is whole, and what becomes of it."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from time import monotonic
 from typing import Any
 
@@ -13,6 +13,7 @@ from . import matter
 
 SENT, REJECTED, LATE = "sent", "rejected", "late"
 UNSURE_S = 2.0  # where the kernel does not tell whether someone writes, a file has to have been left alone for so long
+TRACKED = "It is tracked by git, so it came with the repository: it is not delivered, and stays where it is."
 NOTE, REASON = ".note.txt", ".reason.txt"
 
 Call = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # the verb `drop`
@@ -53,7 +54,14 @@ class Waiting(NamedTuple):
 class Box:
     """What is remembered of a folder between two looks: since when each file has been as it is."""
 
-    def __init__(self, folder: str, call: Call, terms: Terms, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        folder: str,
+        call: Call,
+        terms: Terms,
+        clock: Callable[[], float] = monotonic,
+        tracked: Callable[[], Container[str]] = frozenset,
+    ) -> None:
         self.folder = folder
         self._call = call
         self._terms = terms
@@ -61,6 +69,8 @@ class Box:
         self._now = 0.0
         self._seen: dict[str, _Seen] = {}
         self._late: set[str] = set()
+        self._tracked = tracked
+        self._left_alone: dict[str, tuple[int, ...]] = {}
         self.waiting: list[Waiting] = []
 
     def look(self) -> Iterator[Outcome]:
@@ -74,12 +84,13 @@ class Box:
             # One moment for all of a look: what lies there longer is taken first, however long the taking takes.
             self._now = self._clock()
             self._remember(items, self._now)
+            tracked = self._tracked() if items else ()
             for item in items if place else ():
                 assert place
-                outcome = self._at(place, item)
+                outcome = self._leave_alone(item) if item.name in tracked else self._at(place, item)
                 if outcome is None:
                     continue
-                if outcome.state != LATE:
+                if outcome.state != LATE and item.name not in tracked:
                     del self._seen[item.name]
                 if outcome.file:
                     yield outcome
@@ -140,6 +151,13 @@ class Box:
         notes = answer.get("notes") or ()
         kept = place.keep(item.name, SENT, (NOTE, "\n".join(notes) + "\n") if notes else None)
         return Outcome(item.name if kept else "", SENT, answer["id"], answer)
+
+    def _leave_alone(self, item: dropbox.Item) -> Outcome | None:
+        """It came with the repository: whoever wrote it was somewhere else, and git would miss it. Said once."""
+        if self._left_alone.get(item.name) == item.look:
+            return None
+        self._left_alone[item.name] = item.look
+        return Outcome(dropbox.shown(item.name), REJECTED, TRACKED)
 
     def _still_open(self, item: dropbox.Item) -> Outcome | None:
         """Whoever stopped half way is waited for, and told of once."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rookery.client.port import Client
 from rookery.config import Settings
-from rookery.core import drop, errors
+from rookery.core import drop, errors, trust
 from rookery.core.caller import Caller
 from rookery.runtime import dropbox, inotify
 
@@ -30,13 +30,25 @@ Told = Callable[[str, Outcome], None]
 # -- which folders ---------------------------------------------------------------------------------------------------
 
 
-def folders(settings: Settings, root: str, repo_file: str | None) -> list[str]:
-    """The workspace's own, and those of the settings."""
-    own = [dropbox.place_of(root, OWN, trusted=False)] if settings["maildrop.on"] else []
-    # A table or list comes from one source: the last that says it.
-    trusted = settings.source("maildrop.folders") != repo_file
-    more = [dropbox.place_of(root, each, trusted=trusted) for each in settings["maildrop.folders"]]
-    return list(dict.fromkeys([*own, *more]))
+def _refuse(error: errors.StoreUnusable) -> None:
+    raise error
+
+
+def folders(
+    settings: Settings, root: str, repo_file: str | None, skip: Callable[[errors.StoreUnusable], None] = _refuse
+) -> list[str]:
+    """The workspace's own, and those of the settings; `skip` is told of one that leads out of the workspace."""
+    wanted = [(OWN, False)] if settings["maildrop.on"] else []
+    # A repository's folder that lies outside by its name is here only because the user accepted it.
+    own = settings.source("maildrop.folders") != repo_file
+    wanted += [(each, own or not trust.is_inside(each)) for each in settings["maildrop.folders"]]
+    found: list[str] = []
+    for folder, trusted in wanted:
+        try:
+            found.append(dropbox.place_of(root, folder, trusted=trusted))
+        except errors.StoreUnusable as error:
+            skip(error)
+    return list(dict.fromkeys(found))
 
 
 def boxes(client: Client, caller: Caller, settings: Settings, places: Sequence[str]) -> list[Box]:
@@ -44,13 +56,24 @@ def boxes(client: Client, caller: Caller, settings: Settings, places: Sequence[s
         settle_s=settings["maildrop.settle_s"], patience_s=settings["maildrop.patience_s"],
         limit=settings["mail.body_limit"] + drop.MATTER_LIMIT, rounds_max=settings["mail.rounds_max"],
     )  # fmt: skip
-    return [Box(place, lambda args: taken(client, caller, args), terms) for place in places]
+    return [
+        Box(place, lambda args: taken(client, caller, args), terms, tracked=dropbox.Tracked(place).names)
+        for place in places
+    ]  # fmt: skip
 
 
 def taken(client: Client, caller: Caller, args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message is taken in; a worker's report is what the worker would have said itself, and repeats do no harm."""
+    """A message is taken in; a worker's report is what the worker would have said itself, and repeats do no harm.
+
+    The id of its run is what shows that the worker wrote it: its launcher gave it to that program alone.
+    """
     if "report" not in args:
         return client.call("drop", args, caller)
+    if not args["args"].get("run"):
+        raise errors.BadInput(
+            "A report by file needs the id of its worker's run.", "Add a line `run: ID` with what $ROOK_RUN says.",
+            code="RUN_NEEDED",
+        )  # fmt: skip
     return client.call(args["report"], args["args"], caller._replace(agent=args["sender"]))
 
 
@@ -144,15 +167,21 @@ class Follower:
 
     def run(self) -> None:
         try:
-            while True:
-                for watcher in self._watchers:
-                    watcher.ensure(monotonic())  # before the look: what comes after it rings
-                self._look()
-                if self._waited(self._until_next()):
-                    return
+            while not self.round():
+                pass
         finally:
-            for watcher in self._watchers:
-                watcher.close()
+            self._unwatch()
+
+    def round(self) -> bool:
+        """One look, and the wait until the next one is due. True: it is over."""
+        for watcher in self._watchers:
+            watcher.ensure(monotonic())  # before the look: what comes after it rings
+        self._look()
+        return self._waited(self._until_next())
+
+    def _unwatch(self) -> None:
+        for watcher in self._watchers:
+            watcher.close()
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self.run, name="rookery-maildrop", daemon=True)
@@ -166,6 +195,7 @@ class Follower:
         self.stop()
         if self._thread is not None:
             self._thread.join()
+        self._unwatch()
         os.close(self._ear)
         os.close(self._mouth)
 

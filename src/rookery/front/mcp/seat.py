@@ -18,7 +18,7 @@ from rookery.core import errors, names
 from rookery.core.caller import Caller
 from rookery.front.cli.call import terminal_of
 from rookery.hosts import known as hosts
-from rookery.runtime import git, process
+from rookery.runtime import git, lineage, process
 
 from .news import News
 
@@ -61,6 +61,14 @@ class Seat(ABC):
         """While somebody listens here. Where a process can be looked at, that tells who is there."""
         yield
 
+    async def is_welcome(self) -> bool:
+        """Is what let it in still good? Asked before it is told that something changed."""
+        return True
+
+    def dismiss(self) -> None:
+        """End what it waits for here. Whoever is always welcome waits on."""
+        return
+
     # -- what a seat is ----------------------------------------------------------------------------------------
 
     def caller(self) -> Caller:
@@ -72,9 +80,10 @@ class Seat(ABC):
 
     async def me(self) -> str:
         """The agent's name. A model that has none yet is not taken for the person."""
-        name: str = (await self.call("inbox", {"limit": 1}))["agent"]
-        if name == names.PERSON:
-            raise errors.Refused("You have no name in this team yet.", "Call join first.", code="WHO_ARE_YOU")
+        name: str = (await self.call("worker.self", {}))["agent"]
+        if name in ("", names.PERSON):
+            hint = f"Call join first: you become {self._name}." if self._name else "Call join first."
+            raise errors.Refused("You have no name in this team yet.", hint, code="WHO_ARE_YOU")
         return name
 
     async def worker(self) -> dict[str, Any] | None:
@@ -111,32 +120,46 @@ class LocalSeat(Seat):
 
     def __init__(self, house: app.House, peer: int) -> None:
         self._agent = house.environ.get("ROOK_AGENT", "")
+        self._is_known = False  # the name in ROOK_AGENT belongs to an agent of the team
         super().__init__(self._agent)
         self.team = house.team
         self.run = house.environ.get("ROOK_RUN", "")
         self._house = house
         self._chain = process.ancestors(peer)
         self._peer = peer
+        self._origin = lineage.origin(peer, self._chain)
 
     async def done(self, verb: str, args: Mapping[str, Any], caller: Caller) -> Any:
-        return await to_thread.run_sync(self._house.client.call, verb, args, caller)
+        """A model whose ROOK_AGENT has not joined yet calls without a name, and `me` tells it to join."""
+        named = await self._known(caller)
+        return await to_thread.run_sync(self._house.client.call, verb, args, named)
+
+    async def _known(self, caller: Caller) -> Caller:
+        if caller.agent is None or self._is_known:
+            return caller
+        try:
+            await to_thread.run_sync(self._house.client.call, "worker.self", {}, caller)
+        except (errors.UnknownName, errors.BadInput):
+            return caller._replace(agent=None, lineage=())
+        self._is_known = True
+        return caller
 
     def given(self) -> Caller:
         lineage = tuple((each[0].pid, each[0].started) for each in self._chain)
-        return self._house.caller(self._agent or None, lineage=lineage)
+        return self._house.caller(self._agent or None, lineage=lineage, origin=self._origin)
 
     def binding(self) -> Caller:
-        bound = process.binding(self._chain)
-        return self._house.caller(None, process=tuple(bound) if bound else None)
+        bound = lineage.binding(self._chain)
+        return self._house.caller(None, process=tuple(bound) if bound else None, origin=self._origin)
 
     def known(self) -> Mapping[str, Any]:
-        bound = process.binding(self._chain)
-        program = next((name for identity, name, _ in self._chain if identity == bound), "")
+        bound = lineage.binding(self._chain)
+        program = lineage.program_name(self._chain, bound)
         terminal = terminal_of(self._house.environ, self._peer) if program in hosts.TITLES else None
         return {"branch": git.branch(self._house.cwd) or "", "program": program, "resume": True, "terminal": terminal}
 
     async def changes(self) -> AsyncGenerator[set[str]]:
-        news, poll_s = News(self._house.client, self.given()), self._house.settings["poll.s"]
+        news, poll_s = News(self._house.client, await self._known(self.given())), self._house.settings["poll.s"]
         await to_thread.run_sync(news.begin)
         yield set()
         while True:

@@ -97,12 +97,12 @@ class Door:
     async def _listen(self, context: Any, params: types.SubscriptionsListenRequestParams) -> Any:
         seat = self._seat_of(context)
         audience = await self._audience(seat)
-        audience.listening += 1
+        audience.listening.append(seat)
         try:
             async with seat.present():
                 return await audience.listen(context, params)
         finally:
-            audience.listening -= 1
+            audience.listening.remove(seat)
 
     def forget(self, seat: Seat) -> None:
         """Nobody sits there any more."""
@@ -154,7 +154,7 @@ class Audience:
         self.hears = anyio.Event()
         self.coming = 0
         self.subscribed: dict[tuple[Seat, str], Any] = {}  # until 2025-11-25: by connection
-        self.listening = 0  # since 2026-07-28: as long as a request lasts
+        self.listening: list[Seat] = []  # since 2026-07-28: as long as a request lasts
         self._bus = InMemorySubscriptionBus()
         self.listen = ListenHandler(self._bus)
 
@@ -163,11 +163,20 @@ class Audience:
 
     async def tell(self, changed: set[str]) -> None:
         """A client that does not take what it is told keeps the others waiting for a moment only."""
+        if changed:
+            await self._dismiss_unwelcome()
         for uri in changed:
             await self._bus.publish(ResourceUpdated(uri))
             for session in [each for (_, wanted), each in self.subscribed.items() if wanted == uri]:
                 with anyio.move_on_after(SLOW_S):
                     await session.send_resource_updated(uri)
+
+    async def _dismiss_unwelcome(self) -> None:
+        """Nobody hears of a change whose token was revoked or has expired."""
+        for seat in {*(seat for seat, _ in self.subscribed), *self.listening}:
+            if not await seat.is_welcome():
+                self.subscribed = {key: each for key, each in self.subscribed.items() if key[0] is not seat}
+                seat.dismiss()
 
 
 def _schema(name: str) -> Mapping[str, Any] | None:

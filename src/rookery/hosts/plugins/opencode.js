@@ -9,6 +9,7 @@ export const Rookery = async ({ client, directory }) => {
   const greetings = new Map() // by session: who it is, kept in its system prompt
   const held = new Set() // sessions whose turn went on because of us
   const ours = new Set() // texts that we put in, and so no prompts
+  const warned = new Map() // by call: said before a tool, and heard by the model with its result
 
   const beside = sentry((text, session) =>
     client.session.promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text }] } }).catch(() => {}),
@@ -55,10 +56,13 @@ export const Rookery = async ({ client, directory }) => {
       const answer = await ask("before", input.sessionID, about)
       const refusal = answer.deny ?? answer.ask // a plugin can not have its user asked
       if (refusal) throw new Error(refusal)
+      if (answer.context) warned.set(input.callID, answer.context)
     },
     "tool.execute.after": async (input, output) => {
       const about = { tool: input.tool, input: input.args ?? {}, call: input.callID ?? "" }
-      const { context } = await ask("after", input.sessionID, about)
+      const news = (await ask("after", input.sessionID, about)).context
+      const context = [warned.get(input.callID), news].filter(Boolean).join("\n\n")
+      warned.delete(input.callID)
       if (!context) return
       if (Array.isArray(output.content)) output.content.push({ type: "text", text: context }) // of an MCP server
       else output.output = `${output.output ?? ""}\n${context}`

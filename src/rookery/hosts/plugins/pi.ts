@@ -8,6 +8,7 @@ const HOST = "pi"
 export default function (pi) {
   let greeting = ""
   let held = false // this turn went on because of us
+  const warned = new Map() // by call: said before a tool, and heard by the model with its result
 
   const beside = sentry((text) => pi.sendUserMessage(text, { deliverAs: "followUp" }))
   const place = (context) => ({
@@ -37,11 +38,14 @@ export default function (pi) {
     const answer = await ask("before", context, about)
     const reason = answer.deny ?? answer.ask // an extension decides at once
     if (reason) return { block: true, reason }
+    if (answer.context) warned.set(event.toolCallId, answer.context)
   })
   pi.on("tool_result", async (event, context) => {
     const about = { tool: event.toolName, input: event.input ?? {}, call: event.toolCallId ?? "" }
-    const { context: news } = await ask("after", context, about)
-    if (news) return { content: [...(event.content ?? []), { type: "text", text: news }] }
+    const news = (await ask("after", context, about)).context
+    const text = [warned.get(event.toolCallId), news].filter(Boolean).join("\n\n")
+    warned.delete(event.toolCallId)
+    if (text) return { content: [...(event.content ?? []), { type: "text", text }] }
   })
   pi.on("agent_before_settle", async (event, context) => {
     const { hold } = await ask("stop", context, { again: held })

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TEXT_LIMIT = 1 << 20  # characters of a command
 PARSED_LIMIT = 1 << 16  # characters of it that are parsed, without long heredocs
 MARKS_LIMIT = 3_000  # characters with a meaning in them
+READ_LIMIT = 1 << 16  # bytes of a file that a command reads: a patch, a list of names
 HEREDOCS_LIMIT = 100  # looked at to be taken out
 
 _MARKS = "|&;()<>{}$`\"'\\[]=!#\n"
@@ -34,9 +35,36 @@ def writes(
     home: str | None = None,
     is_folder: "Callable[[str], bool] | None" = None,
     modes: bool = True,
+    root: str | None = None,
+    read_text: "Callable[[str], str | None] | None" = None,
 ) -> shell.Reading:
     """What the command would write, were it run in `cwd`: a function of its arguments alone (core.shell.read)."""
-    return shell.read(command, cwd, parse, home=home, is_folder=is_folder, modes=modes)
+    return shell.read(command, cwd, parse, home=home, is_folder=is_folder, modes=modes, root=root, read_text=read_text)
+
+
+def small_text(path: str) -> str | None:
+    """The text of a regular file of at most `READ_LIMIT` bytes; None for any other, and where it cannot be read."""
+    import os
+    from stat import S_ISREG
+
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not S_ISREG(found.st_mode) or found.st_size > READ_LIMIT:
+                return None
+            return file.read(READ_LIMIT).decode()
+    except (OSError, ValueError):
+        return None
+
+
+def real_path(path: str) -> str:
+    """The path without symbolic links; itself where the disk does not say."""
+    from os.path import realpath
+
+    try:
+        return realpath(path)
+    except (OSError, ValueError):
+        return path
 
 
 def parse(text: str) -> Block:

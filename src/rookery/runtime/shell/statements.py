@@ -6,11 +6,13 @@ Its grammar has habits that are put right here, so that `core` sees the shell's 
 - Words after a redirection's target are told as further targets; they are arguments.
 - What follows a heredoc's mark on its line is told as part of the redirection.
 - `[ a > b ]` is told as a comparison; it is a redirection.
+- A `-` before a heredoc is left out.
 - Backticks in a heredoc, and backticks with backslashes in them, are not looked into.
 
 What it does not understand (an ERROR, something MISSING, a node of a kind not named here) becomes a `Broken`.
 """
 
+import re
 from typing import TYPE_CHECKING
 
 from rookery.core.shell import reading, tree
@@ -67,6 +69,8 @@ class Reader(Words):
             starts = [*(each.start_byte for each in children), last]
             for end, start in zip(ends, starts, strict=True) if children and node.type not in _TEXTS else ():
                 gap = self.between(end, start).replace("\\\n", "")
+                if gap.strip() == "-" and node.type == "redirected_statement" and "\n" not in gap:
+                    continue  # `python3 - <<X`: the word is read there
                 if gap.strip(" \t\n") or ("\n" in gap and node.type in _LINES):
                     yield self.text(node)
             if self.is_misnamed(node):
@@ -80,7 +84,12 @@ class Reader(Words):
             case "file_descriptor":
                 return bool(before[-1:].strip(b" \t\n;&|()<>{}")) or not self.text(node).isdecimal()
             case "file_redirect":  # `{name}>`: the shell puts a descriptor into a variable
-                return before.endswith(b"}") and _is_name(before.rpartition(b"{")[2][:-1].decode("ascii", "replace"))
+                reads = self.source[node.start_byte : node.start_byte + 1] == b"<"
+                return (
+                    not reads
+                    and before.endswith(b"}")
+                    and _is_name(before.rpartition(b"{")[2][:-1].decode("ascii", "replace"))
+                )
             case _:  # `export{a,b}`: a keyword ends where a word does
                 return not node.is_named and node.type.isalpha() and bool(behind.strip(b" \t\n;&|()<>"))
 
@@ -128,9 +137,14 @@ class Reader(Words):
 
     def redirected(self, node: "Node") -> Statement:
         body: Statement | None = None
+        at = node.start_byte
         for child in node.children:
+            if self.between(at, child.start_byte).strip() == "-":
+                body = _with(body, [], [Word((tree.Bare("-"),), "-")])
+            at = child.end_byte
             if child.type in ("file_redirect", "herestring_redirect"):
                 redirects, extra = self.redirect(child)
+                body, redirects = _numbered(body, redirects, self.between(0, child.start_byte)[-60:])
                 body = _with(body, redirects, self.words(extra))
             elif child.type == "heredoc_redirect":
                 body = self.heredoc(child, body)
@@ -148,7 +162,8 @@ class Reader(Words):
         if operator.endswith("-") or not words:
             return [], targets
         first = words[0]
-        return [Redirect(operator, self.word(first))], targets[len(first) :]
+        number = next((self.text(each) for each in node.children if each.type == "file_descriptor"), "")
+        return [Redirect(operator, self.word(first), number)], targets[len(first) :]
 
     def heredoc(self, node: "Node", body: Statement | None) -> Statement:
         """`cat <<X > file && next`, with the text of X: all of it hangs on the redirection."""
@@ -231,7 +246,7 @@ class Reader(Words):
             return self.broken(node)  # `[[a` is a word
         if first.type == "[":
             return self.bracket(node, inner)
-        return tree.Expression(tuple(self.substitutions(node)))
+        return tree.Expression(tuple(self.substitutions(node)), inner)
 
     def bracket(self, node: "Node", inner: str) -> Statement:
         """`[` is a command like any other, and what compares in `[[` redirects here: so it is read as `test`."""
@@ -387,6 +402,18 @@ def _with(body: Statement | None, redirects: list[Redirect], words: list[Word]) 
             if words:  # a compound command has no arguments
                 return tree.Group((made, Broken(words[0].source, reading.BROKEN)))
             return made
+
+
+def _numbered(
+    body: Statement | None, redirects: list[Redirect], before: str
+) -> tuple[Statement | None, list[Redirect]]:
+    """`cp a b 0< c`, `exec {fd}< c`: the grammar takes the number for a word of the command."""
+    if not (isinstance(body, Call) and len(body.words) > 1 and redirects):
+        return body, redirects
+    last = body.words[-1].source
+    if not re.fullmatch(r"\d{1,3}|\{\w+\}", last) or not before.endswith((f" {last}", f"\t{last}")):
+        return body, redirects
+    return body._replace(words=body.words[:-1]), [redirects[0]._replace(descriptor=last), *redirects[1:]]
 
 
 def _piped(before: Statement, behind: Statement) -> Statement:

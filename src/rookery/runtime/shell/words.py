@@ -73,7 +73,7 @@ class Words(ABC):
 
     def word(self, nodes: "list[Node]") -> Word:
         source = self.between(nodes[0].start_byte, nodes[-1].end_byte) if nodes else ""
-        return Word(tuple(part for node in self.untranslated(nodes) for part in self.parts(node)), source)
+        return Word(_named([part for node in self.untranslated(nodes) for part in self.parts(node)]), source)
 
     def untranslated(self, nodes: "list[Node]") -> "list[Node]":
         """`$"..."` is translated, and no translation is loaded: the sign goes."""
@@ -208,6 +208,18 @@ class Words(ABC):
                 continue
             waiting += reversed(each.children)
         return made
+
+
+def _named(parts: list[Part]) -> tuple[Part, ...]:
+    """Of `$1/$2` the grammar takes the second sign for itself: it belongs to the digit behind it."""
+    made: list[Part] = []
+    for part in parts:
+        if made and isinstance(part, Bare) and made[-1] == tree.Untold("$") and part.raw[:1].isdecimal():
+            made[-1] = tree.Variable(part.raw[0])
+            made += [Bare(part.raw[1:])] if part.raw[1:] else []
+        else:
+            made.append(part)
+    return tuple(made)
 
 
 def _unprotected(raw: str) -> str:

@@ -49,6 +49,24 @@ SELECT * FROM holds WHERE team = :team AND task IS NULL AND expires_at > :now OR
 SELECT * FROM holds WHERE team = :team AND kind = :kind AND (:agent = 0 OR agent = :agent)
 ORDER BY root, created_at, id LIMIT :limit;
 
+-- name: anyone_holds_elsewhere
+-- Is a path held in another working tree than this, or in this one by another team?
+SELECT 1 AS found WHERE
+  EXISTS (SELECT 1 FROM reservations WHERE kind = 'path' AND state = 'held' AND tree > '' AND tree < :tree)
+  OR EXISTS (SELECT 1 FROM reservations WHERE kind = 'path' AND state = 'held' AND tree > :tree)
+  OR EXISTS (SELECT 1 FROM reservations WHERE kind = 'path' AND state = 'held' AND tree IN ('', :tree) AND team < :team)
+  OR EXISTS (SELECT 1 FROM reservations WHERE kind = 'path' AND state = 'held' AND tree IN ('', :tree) AND team > :team);
+
+-- name: store_trees_at
+-- Which of these folders are working trees in which something is held, and by which teams.
+SELECT DISTINCT t.name AS team, r.tree FROM reservations r JOIN teams t ON t.id = r.team
+WHERE r.kind = 'path' AND r.state = 'held' AND r.tree IN (SELECT value FROM json_each(:folders)) LIMIT :limit;
+
+-- name: store_trees_below
+-- Working trees beneath a folder in which something is held, and by which teams.
+SELECT DISTINCT t.name AS team, r.tree FROM reservations r JOIN teams t ON t.id = r.team
+WHERE r.kind = 'path' AND r.state = 'held' AND r.tree >= :low AND r.tree < :high LIMIT :limit;
+
 -- name: grant_request
 -- Its turn has come. What the session keeps is no longer the waiting process's.
 UPDATE reservations SET state = 'held', turn = 0, created_at = :now, at = :at, renewed_at = :now,

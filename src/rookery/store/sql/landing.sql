@@ -53,7 +53,7 @@ VALUES (:team, :id, :n, :change, :task, :worker, :machine, :root, :branch, :head
 
 -- name: landing
 -- One of them, with its change and whose work it is.
-SELECT l.*, c.base, c.epoch, c.checks, w.agent, w.crew, a.name AS author, t.title, t.status, t.epoch AS task_epoch, t.plan, b.name AS asker
+SELECT l.*, c.base, c.files, c.paths, c.added, c.removed, c.patch, c.epoch, c.checks, w.agent, w.crew, a.name AS author, t.title, t.status, t.epoch AS task_epoch, t.plan, b.name AS asker
 FROM landings l JOIN changes c ON c.team = l.team AND c.id = l.change
 LEFT JOIN workers w ON w.team = l.team AND w.id = l.worker LEFT JOIN agents a ON a.team = w.team AND a.id = w.agent
 LEFT JOIN tasks t ON t.team = l.team AND t.id = l.task AND l.task <> '' LEFT JOIN agents b ON b.team = l.team AND b.id = l.asked_by

@@ -2,17 +2,17 @@
 
 -- name: append_event
 -- What happened, under the team's next number.
-INSERT INTO events (team, seq, at, type, actor, target, ref, preview, data)
-VALUES (:team, :seq, :at, :type, :actor, :target, :ref, :preview, :data);
+INSERT INTO events (team, seq, at, type, actor, target, ref, preview, data, caller)
+VALUES (:team, :seq, :at, :type, :actor, :target, :ref, :preview, :data, :caller);
 
 -- name: events_after
 -- What a follower has not seen yet, oldest first.
-SELECT seq, at, type, actor, target, ref, preview, data FROM events
+SELECT seq, at, type, actor, target, ref, preview, data, caller FROM events
 WHERE team = :team AND seq > :cursor ORDER BY seq LIMIT :limit;
 
 -- name: events_newest
 -- The last events, newest first: the feed reads backwards from here.
-SELECT seq, at, type, actor, target, ref, preview, data FROM events
+SELECT seq, at, type, actor, target, ref, preview, data, caller FROM events
 WHERE team = :team AND seq > :floor AND seq < :before ORDER BY seq DESC LIMIT :limit;
 
 -- name: ledger_position
@@ -59,3 +59,11 @@ SELECT max(seq) AS upto FROM (
 -- name: raise_horizon
 -- From here on a cursor below the horizon is told so.
 UPDATE teams SET horizon = :upto WHERE id = :team AND horizon < :upto;
+
+-- name: team_owner
+-- Which repository owns the team, and whether anything happened in it yet.
+SELECT owner, owner_path, seq, horizon FROM teams WHERE id = :team;
+
+-- name: own_team
+-- The team belongs to this repository from now on.
+UPDATE teams SET owner = :owner, owner_path = :path WHERE id = :team;

@@ -154,6 +154,25 @@ FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
 WHERE a.team = :team AND (:everyone = 1 OR (a.left_at IS NULL AND s.id IS NOT NULL AND s.ended_at IS NULL))
 ORDER BY a.id;
 
+-- name: present_one
+-- One agent, as among everyone.
+SELECT a.id, a.name, a.role, a.is_human, a.epoch, a.session, a.created_at, a.left_at,
+       s.pid, s.started, s.boot, s.host, s.cwd, s.branch, s.model, s.program, s.spec, s.joined_at, s.heartbeat_at,
+       s.activity_at, s.task, s.note, s.sent, s.tool_calls, s.tokens, s.files_modified, s.ended_at, s.coordination,
+       (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.team = a.team AND d.agent = a.id AND d.state = 'unread'
+                              AND (d.expires_at IS NULL OR d.expires_at > :now) LIMIT 1000) AS waiting) AS unread
+FROM agents a LEFT JOIN sessions s ON s.team = a.team AND s.id = a.session
+WHERE a.team = :team AND a.id = :agent;
+
+-- name: newest_sessions
+-- Who came last and has not ended. It looks at so many sessions and no more, however many there were.
+SELECT a.id, a.name, a.session, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at
+FROM (SELECT team, id, agent, pid, started, boot, host, heartbeat_at, ended_at FROM sessions
+      WHERE team = :team ORDER BY id DESC LIMIT :limit) AS s
+JOIN agents a ON a.team = s.team AND a.id = s.agent AND a.session = s.id
+WHERE s.ended_at IS NULL AND a.left_at IS NULL
+ORDER BY s.id DESC;
+
 -- name: silent_sessions
 -- Sessions of this machine that nothing was heard of and that hold nothing: has their process gone?
 SELECT a.name, s.id AS session, s.pid, s.started, s.boot, s.host, s.heartbeat_at, s.ended_at

@@ -54,9 +54,11 @@ UPDATE tasks SET rank = :rank WHERE team = :team AND id = :id AND rank < :rank;
 -- name: list_tasks
 -- Tasks through filters, in the order they were made; what lapsed is seen as lapsed.
 SELECT t.id, t.n, t.title, t.status, t.priority, t.rank, t.plan, t.kind, t.milestone, t.epoch, t.lease_until, t.attempts,
-       t.why, t.review, t.resources, t.at, t.started, t.ended, t.tokens, t.holder, h.name AS holder_name, a.name AS assignee_name
+       t.why, t.review, t.resources, t.at, t.started, t.ended, t.tokens, t.holder, t.session, h.name AS holder_name,
+       a.name AS assignee_name, w.name AS author_name
 FROM tasks t LEFT JOIN agents h ON h.team = t.team AND h.id = t.holder
 LEFT JOIN agents a ON a.team = t.team AND a.id = t.assignee
+LEFT JOIN agents w ON w.team = t.team AND w.id = t.author
 WHERE t.team = :team AND t.n > :after
   AND (:status = '' OR :status = CASE WHEN t.status = 'in_progress' AND t.lease_until <= :now THEN 'pending' ELSE t.status END)
   AND (:holder = 0 OR (t.holder = :holder AND t.status = 'in_progress' AND t.lease_until > :now))
@@ -65,10 +67,24 @@ ORDER BY t.n LIMIT :limit;
 -- name: list_plan_tasks
 -- The same for one plan, which must not cost more when the team has more.
 SELECT t.id, t.n, t.title, t.status, t.priority, t.rank, t.plan, t.kind, t.milestone, t.epoch, t.lease_until, t.attempts,
-       t.why, t.review, t.resources, t.at, t.started, t.ended, t.tokens, t.holder, h.name AS holder_name, a.name AS assignee_name
+       t.why, t.review, t.resources, t.at, t.started, t.ended, t.tokens, t.holder, t.session, h.name AS holder_name,
+       a.name AS assignee_name, w.name AS author_name
 FROM tasks t LEFT JOIN agents h ON h.team = t.team AND h.id = t.holder
 LEFT JOIN agents a ON a.team = t.team AND a.id = t.assignee
+LEFT JOIN agents w ON w.team = t.team AND w.id = t.author
 WHERE t.team = :team AND t.plan = :plan AND t.n > :after
+  AND (:status = '' OR :status = CASE WHEN t.status = 'in_progress' AND t.lease_until <= :now THEN 'pending' ELSE t.status END)
+  AND (:holder = 0 OR (t.holder = :holder AND t.status = 'in_progress' AND t.lease_until > :now))
+ORDER BY t.n LIMIT :limit;
+
+-- name: whole_tasks
+-- Every column of the tasks after a number, with the names of their people, in the order they were made.
+SELECT t.*, h.name AS holder_name, a.name AS assignee_name, c.name AS creator_name, w.name AS author_name
+FROM tasks t LEFT JOIN agents h ON h.team = t.team AND h.id = t.holder
+LEFT JOIN agents a ON a.team = t.team AND a.id = t.assignee
+LEFT JOIN agents c ON c.team = t.team AND c.id = t.created_by
+LEFT JOIN agents w ON w.team = t.team AND w.id = t.author
+WHERE t.team = :team AND t.n > :after AND (:plan = '' OR t.plan = :plan)
   AND (:status = '' OR :status = CASE WHEN t.status = 'in_progress' AND t.lease_until <= :now THEN 'pending' ELSE t.status END)
   AND (:holder = 0 OR (t.holder = :holder AND t.status = 'in_progress' AND t.lease_until > :now))
 ORDER BY t.n LIMIT :limit;
@@ -235,8 +251,9 @@ WHERE team = :team AND spec = :spec AND item = :item AND agent = :agent AND ende
 
 -- name: spec_claims
 -- Open claims and completions.
-SELECT c.spec, c.item, c.reason, c.at, c.ended, c.summary, a.name FROM spec_claims c
-JOIN agents a ON a.team = c.team AND a.id = c.agent
+SELECT c.spec, c.item, c.reason, c.at, c.ended, c.summary, c.session, a.name, s.pid, s.started, s.boot, s.host, s.heartbeat_at,
+       s.ended_at AS session_ended FROM spec_claims c
+JOIN agents a ON a.team = c.team AND a.id = c.agent LEFT JOIN sessions s ON s.team = c.team AND s.id = c.session
 WHERE c.team = :team AND (:spec = '' OR c.spec = :spec) ORDER BY c.ended IS NOT NULL, c.claimed_at LIMIT 500;
 
 -- name: agent_by_id

@@ -2,8 +2,11 @@
 
 -- name: store_token
 -- Whose token has this digest. It is asked before anyone knows the team, and tells it.
-SELECT t.id, t.kind, t.expires_at, t.revoked_at, teams.name AS team_name, a.id AS agent, a.name AS agent_name
+SELECT t.id, t.kind, t.expires_at, t.revoked_at, teams.name AS team_name, a.id AS agent, a.name AS agent_name,
+       r.id AS run
 FROM tokens t JOIN teams ON teams.id = t.team LEFT JOIN agents a ON a.team = t.team AND a.id = t.agent
+LEFT JOIN workers w ON w.team = t.team AND w.agent = t.agent
+LEFT JOIN runs r ON r.team = w.team AND r.worker = w.id AND r.token = t.id
 WHERE t.digest = :digest;
 
 -- name: token

@@ -25,3 +25,9 @@ WHERE team = :team AND path = :path AND session = :session;
 -- name: forget_transcripts
 -- Those that were closed long ago.
 DELETE FROM transcripts WHERE team = :team AND closed = 1 AND at < :before;
+
+-- name: store_transcript_of_another
+-- A record that another team has, or a session of another agent that is not over.
+SELECT r.session FROM teams t JOIN transcripts r ON r.team = t.id AND r.path = :path
+JOIN sessions s ON s.team = r.team AND s.id = r.session
+WHERE r.team <> :team OR (s.agent <> :agent AND s.ended_at IS NULL) LIMIT 1;
