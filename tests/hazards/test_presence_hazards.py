@@ -287,4 +287,4 @@ def test_h20_nothing_is_left_behind_by_killed_processes(home: str) -> None:
                 writer.kill()
         assert team.agent("reader").send("reader", "At once").status == "accepted"
         names = sorted(path.name for path in Path(home).rglob("*") if not path.is_dir())
-        assert [name for name in names if not re.fullmatch(r"rookery\.db(-wal|-shm)?", name)] == []
+        assert [name for name in names if not re.fullmatch(r"rookery\.db(-wal|-shm|-queue|\.made)?", name)] == []

@@ -31,7 +31,7 @@ def commands(box: Sandbox, part: int = 1) -> list[Command]:
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_h26_what_changed_a_reserved_file_had_been_denied(box: Sandbox) -> None:
-    report = coverage.measure(box, commands(box))
+    report = coverage.measure(box, commands(box, 2))
     assert len(report.changed) >= ENOUGH, report.table()
     assert report.share >= coverage.WHOLE, report.table()
     assert report.weak() == {}, report.table()

@@ -7,13 +7,17 @@ from . import repository
 
 
 def unknown_commits(where: str, names: Sequence[str]) -> list[str]:
-    """One look for all of them. A name that stands for more than one is none."""
+    """Return the names that are not commits, among them names with more than one meaning.
+
+    One git answers for all. In a partial clone git may die of a missing object (by SIGPIPE, when the fetch that it
+    started has ended before it was written to); then each name is looked up alone, and a failure means unknown.
+    """
     asked = "".join(f"{name}^{{commit}}\n" for name in names)
     said = repository.git(where, "cat-file", "--batch-check=%(objecttype)", stdin=asked)
-    if said.code:
-        raise repository.refusal(("cat-file",), said)
     answers = said.out.splitlines()
-    return [name for name, told in zip(names, answers, strict=True) if told != "commit"]
+    if said.code or len(answers) != len(names):
+        return [name for name in names if not repository.has_commit(where, name)]
+    return [name for name, kind in zip(names, answers, strict=True) if kind != "commit"]
 
 
 def has_file(where: str, written: str) -> bool:
