@@ -36,13 +36,14 @@ COMMANDS: dict[str, list[str]] = {
     "trust.accept": ["trust", "--yes"], "trust.revoke": ["trust", "--revoke"],
     "import_mail": ["import", "mailboxes", "box"], "export_mail": ["export", "mailboxes", "out"],
     "store.backup": ["backup", "copy.db"], "daemon.stop": ["down"],
+    "worker.attach": ["attach", "w1"],
 }  # fmt: skip
 FORCED = [["release", "--force", "src/a.py"]]  # decides by an option
 JUDGED = [["answer", "Q-0001", "--approve"], ["task", "review", "task-0001", "SHIP"], ["verdict", "w1/1", "promote"]]
-LOOKS = ("export_mail", "store.backup", "daemon.stop")  # these need no terminal
+LOOKS = ("export_mail", "store.backup", "daemon.stop", "worker.attach")  # these need no terminal
 PASSED = {"", "EXISTS", "NOT_RUNNING",
           "UNKNOWN_KIND", "UNKNOWN_RULE", "UNKNOWN_CHANGE", "UNKNOWN_LANDING", "UNKNOWN_TOKEN", "NOT_HELD",
-          "UNKNOWN_QUESTION", "UNKNOWN_TASK", "UNKNOWN_DELIVERABLE"}  # fmt: skip
+          "UNKNOWN_QUESTION", "UNKNOWN_TASK", "UNKNOWN_DELIVERABLE", "UNKNOWN_WORKER"}  # fmt: skip
 
 
 def test_every_deciding_verb_has_a_command_here() -> None:

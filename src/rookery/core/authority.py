@@ -28,7 +28,7 @@ NO_TERMINAL = "NO_TERMINAL"  # the code where only the terminal is missing; all 
 COMMANDS = {
     "kind.add": "kinds add", "kind.drop": "kinds drop", "trust.accept": "trust", "trust.revoke": "trust --revoke",
     "export_mail": "export mailboxes", "import_mail": "import mailboxes", "store.backup": "backup",
-    "daemon.stop": "down",
+    "daemon.stop": "down", "worker.attach": "attach",
 }  # fmt: skip
 
 _WHERE = "The user can do it in a terminal of their own, outside every agent program"

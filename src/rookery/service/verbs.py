@@ -270,6 +270,8 @@ TABLE: tuple[Verb, ...] = (
     Verb("spawn", "workers.spawn", "Start a worker: an agent program of its own for a task", who=ANYONE),
     Verb("workers", "workers.listed", "Workers, and how they are", writes=False),
     Verb("worker.show", "workers.show", "Everything about one worker", writes=False),
+    Verb("worker.attach", "upkeep.allow_whole", "Whether you may type into the terminals of workers",
+         writes=False, who=USER),
     Verb("tell", "workers.tell", "Say something to a worker", who=ANYONE),
     Verb("stop", "workers.stop", "Have a worker wrap up and end", who=ANYONE),
     Verb("respawn", "workers.respawn", "Start a worker's program anew", who=ANYONE),

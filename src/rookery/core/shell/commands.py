@@ -377,7 +377,7 @@ def unknown_program(walker: Walker, words: list[str], state: State, frame: Frame
         program(walker, [name, *words[1:]], state, frame, node)
         return both(state)
     walker.opaque(reading.UNTOLD_COMMAND, node.source)
-    if not re.search(_LIKE_INTERPRETER, node.words[0].source):
+    if holes.is_told(words[0]) or not re.search(_LIKE_INTERPRETER, node.words[0].source):  # told: a wildcard
         from . import interpreters
 
         interpreters.unknown(words[1:], site)

@@ -100,6 +100,8 @@ class Scope:
         names = re.findall(r"[A-Za-z_]\w*", raw[:1_000])
         keys = [key for key in given if key.partition("[")[0] in names] if names else []
         texts = [raw, *(value for key in keys for value in (*given[key], key.partition("[")[2].rstrip("]")))]
+        if re.match(r"\$?\{?!\w+\[[@*]\]", raw):  # the keys of an array, which are not kept
+            texts.append(self._walker.whole)
         if set(raw) & set("@*#123456789"):
             texts += self.state.parameters or ()
         self._walker.doubts.append(" ".join(texts).replace(holes.BREAK, " "))

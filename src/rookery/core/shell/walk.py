@@ -314,7 +314,8 @@ class Walker(Notes):
             values = [UNKNOWN]
         if not all(map(holes.is_told, values)):
             values = [value if holes.is_told(value) else UNKNOWN for value in values]
-            self.origins[node.name] = "\n".join(self.doubts)
+            # Parameters that were not followed: they may be any word of the command.
+            self.origins[node.name] = self.whole if node.words is None else "\n".join(self.doubts)
         entry: State | None = scope.state
         exits = None if values and holes.is_plain("".join(values)) else scope.state
         for value in values:

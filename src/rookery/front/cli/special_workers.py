@@ -89,6 +89,7 @@ def _last_lines(desk: Desk, card: dict[str, Any], count: int) -> list[str]:
 
 def attach(desk: Desk, read: dict[str, Any]) -> Reply:
     """Its terminal in this one. Rookery's tmux is a server of its own: from inside another it is shown within it."""
+    desk.house.client.call("worker.attach", {}, desk.as_user())  # what is typed there counts as the user's
     card = _here(desk, read["id"])
     terminal = card["terminal"] or {}
     if card["state"] not in workers.ACTIVE or not terminal:

@@ -247,5 +247,5 @@ RESULTS: Mapping[str, Any] = {
     "escalations": Escalations, "inbox": Inbox, "read": Message, "ack": Steps, "archive": Steps,
     "thread": Conversation, "receipts": Receipts, "pending": Pending, "context": Context,
     "export_mail": Exported, "letters": Exported, "import_mail": Imported, "store.backup": Allowed,
-    "daemon.stop": Allowed,
+    "daemon.stop": Allowed, "worker.attach": Allowed,
 }  # fmt: skip
