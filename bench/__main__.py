@@ -26,6 +26,7 @@ from . import (
     hook,
     http,
     inbox,
+    joins,
     memory,
     panes,
     peer,
@@ -44,7 +45,7 @@ MEASUREMENTS = {
     "send": send, "wake": wake, "delivery": delivery, "start": start, "door": door, "hook": hook, "daemon": daemon,
     "panes": panes, "crews": crews, "docket": docket, "http": http, "flat": flat, "readers": readers,
     "connections": connections, "memory": memory, "peer": peer, "guard": guard, "search": search,
-    "at_once": at_once, "inbox": inbox,
+    "joins": joins, "at_once": at_once, "inbox": inbox,
 }  # fmt: skip
 
 

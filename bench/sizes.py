@@ -31,6 +31,7 @@ class Sizes(NamedTuple):
     searches: int  # of each kind
     docket_artifacts: int
     docket_calls: int
+    joins: int
     at_once: int  # embedded commands started together
     readers_events: int
     readers_calls: int  # of each kind, beside the readers
@@ -46,7 +47,7 @@ CI = Sizes(
     http_rounds=6, flat_rounds=4, http_calls=100, daemon_starts=4, idle_s=3.0,
     crew_tasks=40, crew_sleep_s=1.0, crew_landed=8,
     artifacts=20_000, searches=40,
-    docket_artifacts=100_000, docket_calls=200, at_once=40,
+    docket_artifacts=100_000, docket_calls=200, joins=1_500, at_once=40,
     readers_events=5_000, readers_calls=100, crowd_calls=100,
     memory_s=20.0, memory_sessions=150,
 )  # fmt: skip
@@ -57,7 +58,7 @@ FULL = Sizes(
     http_rounds=20, flat_rounds=15, http_calls=400, daemon_starts=15, idle_s=20.0,
     crew_tasks=200, crew_sleep_s=1.0, crew_landed=40,
     artifacts=100_000, searches=200,
-    docket_artifacts=100_000, docket_calls=1_000, at_once=300,
+    docket_artifacts=100_000, docket_calls=1_000, joins=10_000, at_once=300,
     readers_events=100_000, readers_calls=1_000, crowd_calls=500,
     memory_s=600.0, memory_sessions=600,
 )  # fmt: skip

@@ -237,6 +237,11 @@ class House:
         return self.places.user_file or ""
 
     @property
+    def account_file(self) -> str:
+        """The file of settings in the home of this Unix user, whatever the environment says."""
+        return places.account_file()
+
+    @property
     def boot(self) -> str:
         return self.clock.boot()
 

@@ -1,15 +1,20 @@
 """The process itself: where it says it is, that there is one of it, and how it ends."""
 
+import errno
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rookery.core import errors
+from rookery.front.http import serve
 from tests.support.doors import TOKEN, Door, environment, running
 from tests.support.procs import PATIENCE_S
 
@@ -138,13 +143,36 @@ def test_a_token_file_that_names_none_is_refused(tmp_path: Path, said: list[str]
 
 
 @pytest.mark.slow
-def test_a_taken_port_is_said(tmp_path: Path):
+def test_a_port_in_use_moves_to_the_next_free_one_and_is_named(tmp_path: Path):
     with running(tmp_path) as daemon:
-        port = daemon.told["url"].rpartition(":")[2]
-        refused = rook(tmp_path, "up", "--port", port, "--team", "other")
-    assert refused.returncode == 1
-    assert port in refused.stderr
+        port = int(daemon.told["url"].rpartition(":")[2])
+        started = rook(tmp_path, "up", "--detach", "--port", str(port), "--team", "other", "--json")
+        assert started.returncode == 0, started.stderr
+        told = json.loads(started.stdout)
+        try:
+            assert told["busyPort"] == port
+            assert int(told["url"].rpartition(":")[2]) > port
+        finally:
+            assert rook(tmp_path, "down", "--team", "other").returncode == 0
     assert rook(tmp_path, "up", "--port", "many").returncode == 2
+
+
+def test_a_port_that_may_not_be_used_is_refused(monkeypatch: pytest.MonkeyPatch):
+    tried: list[int] = []
+
+    def refuse(error: int) -> Callable[[int], socket.socket]:
+        def bind(port: int) -> socket.socket:
+            tried.append(port)
+            raise OSError(error, "no")
+
+        return bind
+
+    for number, count in ((errno.EACCES, 1), (errno.EADDRINUSE, serve.PORTS_TRIED)):
+        tried.clear()
+        monkeypatch.setattr(serve, "_bound_to", refuse(number))
+        with pytest.raises(errors.Refused) as caught:
+            serve._bound(80)
+        assert (caught.value.code, len(tried)) == ("PORT_TAKEN", count)
 
 
 @pytest.mark.slow

@@ -1,10 +1,14 @@
 """Workers that can report: rows as spawn and a supervisor would make them, in a real repository."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rookery.core.caller import Caller
 from rookery.runtime import repository
+from rookery.service import workers
 from tests.support.stage import Stage
 from tests.unit.gitrepo import git
 from tests.unit.gitrepo import repository as new_repository
@@ -29,9 +33,12 @@ class Shop:
         return self.root.parent / f"tree-{id}"
 
     def spawn(self, assignment: str = "Parse the header", as_: str | Caller | None = None, **more: Any) -> str:
-        """Asked for; its id."""
+        """Asked for; its id. Crew and role are given as a crew gives them: no caller may say them."""
         caller = as_ if isinstance(as_, Caller) else self.stage.caller(as_, tree=str(self.root))
-        made = self.stage.call("spawn", caller, assignment=assignment, **more)
+        inner = {name: more.pop(name) for name in ("crew", "role") if name in more}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(workers, "make", partial(workers.make, **inner))
+            made = self.stage.call("spawn", caller, assignment=assignment, **more)
         self.names[made["id"]] = made["name"]
         return made["id"]
 

@@ -106,8 +106,8 @@ def test_of_every_verb(rule: Callable[[Verb], None]):
 
 
 DECIDING = """
-    kind.add kind.drop rule.add rule.remove land.add land.retry land.undo land.drop team.set token.new token.revoke
-    config.set trust.accept trust.revoke budget.set export_mail store.backup daemon.stop import_mail
+    kind.add kind.drop rule.add rule.remove land.add land.retry land.undo land.drop worker.attach team.set token.new
+    token.revoke config.set trust.accept trust.revoke budget.set export_mail store.backup daemon.stop import_mail
 """
 CLOSED = "drop turn.program turn.workspaces team.new token.list trust.look"
 DAEMONS = """

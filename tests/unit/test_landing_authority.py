@@ -191,7 +191,7 @@ def test_h42_a_chain_that_is_cut_off_is_nobodys(build: Build) -> None:
     stage = build()
     stage.join("ada")
     deep = stage.caller(origin=Origin(pid=9, chain=(stage.process(),), terminal=True, whole=False))
-    assert stage.refused("rule.add", deep, name="mine").code == "WHO_ARE_YOU"
+    assert stage.refused("rule.add", deep, name="mine").code == "NOT_YOURS"
     assert stage.refused("rule.add", deep._replace(agent="user"), name="mine").code == "NOT_YOURS"
     assert stage.refused("send", deep, to=["ada"], subject="x").code == "WHO_ARE_YOU"
     assert stage.refused("inbox", deep._replace(agent="user")).code == "NOT_YOURS"
@@ -313,5 +313,7 @@ def test_h42_the_marker_of_a_run_makes_nobody_its_worker(shop: Shop) -> None:
     task = completed(shop.stage, "ada")
     assert shop.stage.refused("task.review", marked, id=task, verdict="SHIP").code == "NO_TERMINAL"
     assert shop.stage.refused("rule.add", marked, name="mine").code == "NOT_YOURS"
+    assert shop.stage.refused("send", marked, to=["ada"], subject="as the worker").code == "WHO_ARE_YOU"
+    assert shop.stage.call("inbox", marked)["messages"] == []
     shop.stage.call("turn.program", shop.stage.caller(process=stranger))
     assert shop.stage.refused("send", marked, to=["ada"], subject="as the worker").code == "WHO_ARE_YOU"

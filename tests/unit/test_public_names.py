@@ -44,8 +44,8 @@ VERBS = words("""
     delivery.phase delivery.offer delivery.letter delivery.seen delivery.own delivery.leave delivery.teams delivery.done
     delivery.failed delivery.ways monitor.teams monitor.sessions monitor.news monitor.report transcripts.teams
     transcripts.due transcripts.read notify.teams notify.take notify.done notify.failed wake dead dead.show
-    dead.resend dead.drop spawn workers worker.show tell stop respawn delete worker.self progress ask answer
-    questions question.show done fail crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due
+    dead.resend dead.drop spawn workers worker.show worker.attach tell stop respawn delete worker.self progress
+    ask answer questions question.show done fail crew.run crew.list crew.status crew.scale crew.stop crew.teams crew.due
     crew.step crew.give worker.teams worker.due worker.begin worker.started worker.beat worker.used worker.stopping
     worker.ended worker.record worker.down worker.left worker.evict worker.forget worker.keep worker.trees
     worker.away worker.reclaim team.list team.show team.new team.set token.new token.list token.revoke config.set
@@ -62,8 +62,8 @@ READS = words("""
     reservations can-write slot.list hold.look turn.whose turn.offer turn.others turn.workspaces turn.idle
     turn.heard delivery.due
     delivery.phase delivery.offer delivery.letter delivery.teams monitor.teams monitor.sessions monitor.news
-    transcripts.teams transcripts.due notify.teams dead dead.show workers worker.show worker.self questions
-    question.show crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees
+    transcripts.teams transcripts.due notify.teams dead dead.show workers worker.show worker.attach worker.self
+    questions question.show crew.list crew.status crew.teams crew.due worker.teams worker.due worker.left worker.trees
     team.list team.show token.list trust.look budget notices feed events health stats due export_mail letters
     store.backup daemon.stop
 """)

@@ -193,7 +193,7 @@ def test_with_an_agents_token_nobody_says_which_program_runs(stage: Stage) -> No
     made = stage.call("token.new", agent="ada")
     grant = Grant("crew", made["id"], role="agent", agent=id, name="ada")
     caller = Caller(grant=grant, tree="/work")
-    for more in ({"program": ["sh"]}, {"root": "/"}, {"extra": {"program": ["sh"]}}):
+    for more in ({"program": ["sh"]}, {"root": "/"}, {"start": "HEAD"}):
         assert stage.refused("spawn", caller, assignment="x", host="script", **more).code == "NOT_BY_TOKEN"
     plan = stage.call("plan.new", goal="Any", tasks=[{"key": "a", "title": "A"}])["id"]
     for more in ({"program": ["sh"]}, {"root": "/"}, {"check": ["sh"]}):

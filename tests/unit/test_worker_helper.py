@@ -9,6 +9,7 @@ import pytest
 import rookery
 from rookery import worker
 from rookery.core.errors import Refused
+from tests.support import ledger
 from tests.support.procs import child
 from tests.support.stores import prepared_home
 from tests.support.workers_inside import wait_for_work
@@ -52,7 +53,8 @@ def test_a_worker_knows_its_task_its_brief_and_its_folder(place: Path, monkeypat
 @pytest.mark.slow
 def test_one_that_waits_in_the_lobby_is_given_nothing_until_there_is_something(place: Path) -> None:
     with rookery.connect(team="app", home=str(place / "rook")) as team:
-        made = team.call("spawn", role="lobby", root=str(place))
+        made = team.call("spawn", assignment="Wait", root=str(place))
+        ledger.ask(f"{place}/rook/rookery.db", "UPDATE workers SET role = 'lobby', task = '', assignment = ''")
         with child(wait_for_work, None, environ=environ(place, made["name"])) as waiting:
             assert waiting.hear() == "waits"
             assert waiting.hear() == "nothing"

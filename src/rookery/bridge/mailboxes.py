@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from rookery.client.port import Client
@@ -42,10 +43,12 @@ _CHOICES = (("type", MessageType), ("priority", MessagePriority), ("status", Mes
 
 def export(client: Client, caller: Caller, folder: str) -> dict[str, Any]:
     """Write every delivery of the team; how many, and where they lie."""
-    trees.make_folder(folder, parents=True)
     counts = {INBOX: 0, ARCHIVE: 0}
     agents: set[str] = set()
-    for message in _messages(client, caller):
+    messages = _messages(client, caller)
+    first = next(messages, None)  # a refusal leaves no folder behind
+    trees.make_folder(folder, parents=True)
+    for message in chain([first] if first else [], messages):
         box = os.path.join(folder, folder_name(message.to_agent))
         if message.to_agent not in agents:
             for path in (box, os.path.join(box, INBOX), os.path.join(box, ARCHIVE)):

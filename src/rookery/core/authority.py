@@ -12,6 +12,7 @@ Identity is proven by the process tree (an agent program that this store recorde
 operator, or by a controlling terminal outside every agent tree. A name given with a call proves nothing.
 """
 
+from rookery.core import names
 from rookery.core.caller import Caller
 from rookery.core.errors import NotYours, Refused
 
@@ -100,6 +101,8 @@ def without_terminal(what: str) -> NotYours:
 
 def other_name(agent: str, asked: str) -> NotYours:
     me = f"This process belongs to {agent}" if agent else "This process belongs to an agent program without a name"
+    if asked == names.PERSON:
+        return NotYours(f"{me}; only the user can do this.", f"{_WHERE}.", attempt=OTHER_NAME)
     hint = "Leave out --as and ROOK_AGENT." if agent else "`rook join NAME` takes a name first."
     return NotYours(f"{me}; it can not act as {asked}.", hint, attempt=OTHER_NAME)
 
@@ -119,10 +122,17 @@ def live_name(agent: str) -> NotYours:
     )  # fmt: skip
 
 
-def known_name(agent: str) -> NotYours:
+def left_behind(asked: str) -> NotYours:
     return NotYours(
-        f"{agent} is another agent's name; nothing shows that this process belongs to it.",
-        "`rook join` without a name takes a new one.", attempt=OTHER_NAME,
+        f"This process was started by an agent program that is gone; it can not join as {asked}.",
+        "Start the agent program from a terminal that no agent opened.", attempt=OTHER_NAME,
+    )  # fmt: skip
+
+
+def not_human(asked: str) -> NotYours:
+    return NotYours(
+        f"This process belongs to an agent program; {asked} can not join as a person.",
+        "Leave out --human. People join from a terminal of their own.", attempt=OTHER_NAME,
     )  # fmt: skip
 
 

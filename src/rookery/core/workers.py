@@ -20,7 +20,6 @@ PREFIX = "w"
 KEEPER = "*workers"  # whom the bell rings when there is something to start, stop or look at: no agent's name
 BACKENDS = ("tmux", "pty", "headless")
 HOSTS = ("claude", "codex", "gemini", "opencode", "copilot", "pi", "script")  # programs that workers are made of
-ROLES = ("", "work", "review", "plan", "lobby")
 REVISION_LIMIT = 200  # characters
 _IN_REVISIONS = str.maketrans(dict.fromkeys("._/-~^@{}", "x"))  # besides letters and digits
 

@@ -192,6 +192,11 @@ def _home(cwd: str, environ: Mapping[str, str]) -> str:
     return os.path.normpath(os.path.join(cwd, _expanded(given, environ)))
 
 
+def account_file() -> str:
+    """The user's file of settings as the account has it; "" for a user without a home."""
+    return _user_file({}) or ""
+
+
 def _user_file(environ: Mapping[str, str]) -> str | None:
     base = environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(base):  # a relative one is to be ignored, says its specification

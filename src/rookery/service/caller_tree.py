@@ -30,7 +30,8 @@ class InsideWorld:
         self.host: str = world.host
         self.boot: str = world.boot
         row = db.one("store_setting", name=USER_FILE)
-        self.settings = world.settings.inside_agent(own_file=row is None or row["value"] == user_file(world))
+        own = row["value"] if row else getattr(world, "account_file", user_file(world))
+        self.settings = world.settings.inside_agent(own_file=own == user_file(world))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._world, name)
@@ -69,7 +70,7 @@ def find(db: Transaction, here: Machine, origin: "Origin") -> Tree | None:
             break
     if not rows and run is not None:
         proven = run["pid"] is None or (run["pid"], run["started"]) in origin.chain  # None: it is just being started
-        known = run["here"] and run["agent"] and (proven or not programs)
+        known = run["here"] and run["agent"] and proven  # a marker alone keeps its bearer from being the user
         names = (run["agent"],) if known else ()
         return Tree(program, run["id"], names, len(names), proven=proven)
     current = [row["name"] for row in rows if row["ended_at"] is None and row["session"] == row["id"]]

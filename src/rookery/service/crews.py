@@ -119,6 +119,9 @@ def _write(tx: Tx, me: Row, plan: Row, root: str, limits: Mapping[str, Any], ter
            limits=json.dumps(limits), terms=json.dumps(terms), started_by=me["id"], at=tx.wall)  # fmt: skip
     if not terms["review"]:
         tx.run("plan_without_review", plan=plan["id"])
+    elif not plan["review"]:
+        tx.run("plan_with_review", plan=plan["id"])
+        tx.run("review_tasks_of_plan", plan=plan["id"])
     tx.raise_flags(WORKED)
     tx.event("crew.start", me["name"], ref=id, preview=plan["goal"], plan=plan["id"], workers=limits["workers"])
     tx.ring(names.CREWS)

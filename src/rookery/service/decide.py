@@ -97,11 +97,18 @@ def _programs_above(tx: Tx, process: tuple[int, str]) -> list[tuple[int, str]]:
 
 
 def _is_child(tx: Tx, me: Row, author: int) -> bool:
-    """Did the author start the worker that calls, or one above it? A crew's reviewers are its own, not the author's."""
+    """Did the author start the worker that calls, or one above it? Of a crew's worker: did it start the crew?"""
     worker = tx.one("worker_of_agent", agent=me["id"])
     for _ in range(DEPTH):
-        if worker is None or worker["crew"]:
+        if worker is None:
             break
+        crew = tx.one("crew", id=worker["crew"]) if worker["crew"] else None
+        if crew is not None:
+            starter = tx.one("worker_of_agent", agent=crew["started_by"])
+            if crew["started_by"] == author:
+                return True
+            worker = starter
+            continue
         parent = tx.one("worker", id=worker["parent"]) if worker["parent"] else None
         if author in (worker["asked_by"], parent["agent"] if parent else 0):
             return True

@@ -49,6 +49,8 @@ def enter(
     if not name and resume and (bound := bound_here(tx)):
         name = bound
     name = names.check_new_name(name) if name else new_name(tx)
+    if human and tx.tree is not None:
+        raise tx.refuse(authority.not_human(name), name)
     _refuse_second_name(tx, name, by_hook)
     if tx.caller.origin is not None and tx.caller.origin.program:
         decide.note_program(tx, "join")
@@ -77,28 +79,35 @@ def enter(
 
 def _refuse_second_name(tx: Tx, name: str, by_hook: bool) -> None:
     """An agent program keeps the name it has. A program that was started inside another one, and asks through its own
-    hooks, has a name of its own: what it judges is judged with the other in mind (`decide.is_own_work`)."""
+    hooks, has a new name of its own: what it judges is judged with the other in mind (`decide.is_own_work`)."""
     tree = tx.tree
     if tree is None or not tree.names or names.key(name) in map(names.key, tree.names):
         return
     known = tx.find_agent(name) or tx.renamed(name)
     if known is not None and known["name"] in tree.names:
         return
-    if by_hook and tree.program is not None and tx.caller.process != tree.program:
+    if by_hook and known is None and is_nested(tx):
         return
     raise tx.refuse(authority.second_name(tree.names[0], name), name)
 
 
+def is_nested(tx: Tx) -> bool:
+    """Is the program that calls one that was started inside another agent program?"""
+    tree = tx.tree
+    return tree is not None and bool(tree.program and tree.names) and tx.caller.process not in (None, tree.program)
+
+
 def _known(tx: Tx, name: str, by_hook: bool) -> Row | None:
-    """The agent of this name. A process that an agent program left behind takes only new names: nothing tells which
-    agent it was. A program that was resumed says so by its hook."""
+    """The agent of this name. A process that an agent program left behind takes no name: nothing tells which agent it
+    was, and under a new one it could judge its own work. A program that was resumed says so by its hook."""
     agent, tree, origin = tx.find_agent(name), tx.tree, tx.caller.origin
-    if agent is None or tree is None or tree.program or tree.run or origin is None or not origin.marked:
+    if tree is None or tree.program or tree.proven or origin is None or not (origin.marked or tree.run):
         return agent
-    is_resumed = by_hook and tx.one("worker_of_agent", agent=agent["id"]) is None
-    if not (is_resumed or decide.is_session_of_caller(tx, agent)):
-        raise tx.refuse(authority.known_name(agent["name"]), agent["name"])
-    return agent
+    if agent is not None:
+        is_resumed = by_hook and not tree.run and tx.one("worker_of_agent", agent=agent["id"]) is None
+        if is_resumed or decide.is_session_of_caller(tx, agent):
+            return agent
+    raise tx.refuse(authority.left_behind(name), name)
 
 
 def return_in(tx: Tx, agent: Row, before: Row, process: tuple[int, str]) -> str:

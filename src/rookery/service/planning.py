@@ -67,8 +67,9 @@ def _take(tx: Tx, crew: Row, progress: Progress) -> tuple[list[str], str]:
         return [f"took {progress.stage}"], ""
     plan = plans.find(tx, crew["plan"])
     plans.fill(
-        tx, plan["id"], list(map(dict, answered.tasks)), strict=bool(plan["strict"]), review=bool(plan["review"])
-    )
+        tx, plan["id"], list(map(dict, answered.tasks)), strict=bool(plan["strict"]), review=bool(plan["review"]),
+        may_skip_review=False,
+    )  # fmt: skip
     keep(tx, crew, None)
     count = len(answered.tasks)
     tx.event(

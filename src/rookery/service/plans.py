@@ -45,8 +45,11 @@ def new(
     return show(tx, id)
 
 
-def fill(tx: Tx, plan: str, data: list[dict[str, Any]], *, strict: bool, review: bool) -> None:
-    """All tasks in an order in which each one's dependencies exist already."""
+def fill(
+    tx: Tx, plan: str, data: list[dict[str, Any]], *, strict: bool, review: bool, may_skip_review: bool = True
+) -> None:
+    """All tasks in an order in which each one's dependencies exist already. A planner's answer, which is an agent's,
+    may not take a review away."""
     items, problems = plans.from_data(data)
     problems += plans.validate(items)
     if problems:
@@ -66,7 +69,7 @@ def fill(tx: Tx, plan: str, data: list[dict[str, Any]], *, strict: bool, review:
             milestone=item.milestone,
             plan=plan,
             strict=strict,
-            review=review if item.review is None else item.review,
+            review=review if item.review is None or (review and not may_skip_review) else item.review,
         )
     for key, id in made.items():
         if by_key[key].done:

@@ -34,7 +34,22 @@ def working_tree(tx: Tx, me: Row, said: str = "") -> str:
         )
     if not where.startswith("/"):
         raise errors.BadInput(f"{text.quoted(where)} is not an absolute path.", "Give the full path.", code="NO_ROOT")
+    if tx.tree is not None:
+        _refuse_elsewhere(tx, me, where)
     return where
+
+
+def _refuse_elsewhere(tx: Tx, me: Row, where: str) -> None:
+    """An agent starts workers in its own working copy: elsewhere the rules of its team would land in another
+    repository, or on another branch."""
+    worker = tx.one("worker_of_agent", agent=me["id"])
+    folder = folder_of(tx, me)
+    own = {worker["root"], worker["tree"]} if worker else {tx.world.workspaces.top(folder) if folder else ""}
+    if own - {""} and where not in own:
+        raise errors.NotYours(
+            f"Workers of {me['name']} start in its own working copy, not in {text.quoted(where)}.",
+            f"Run it in {min(own - {''})}. Elsewhere the user starts them.", code="NOT_YOUR_TREE",
+        )  # fmt: skip
 
 
 def _registered(tx: Tx, me: Row) -> str:

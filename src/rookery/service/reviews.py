@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from rookery.core import errors, tasks, text
+from rookery.core import authority, errors, names, tasks, text
 from rookery.core.docket import Action, Standing
 from rookery.store.port import Row
 
@@ -102,6 +102,7 @@ def _check(tx: Tx, row: Any, epoch: int, verdict: str, feedback: str, commit: st
         raise errors.NotYours(
             "Nobody reviews their own work.", "Ask another agent: `rook send any:reviewer`.", code="OWN_WORK"
         )
+    _refuse_unasked(tx, row["id"], row["epoch"])
     if epoch != row["epoch"]:
         raise _moved(row, epoch)
     full = tx.one("task", id=row["id"])
@@ -112,6 +113,20 @@ def _check(tx: Tx, row: Any, epoch: int, verdict: str, feedback: str, commit: st
             "Judge what was delivered.",
             code="COMMIT_MISMATCH",
         )
+
+
+def _refuse_unasked(tx: Tx, task: str, epoch: int) -> None:
+    """A task of a crew is judged by its reviewer, the leader and the user: any other verdict would end the review."""
+    crew = tx.one("crew_of_task", task=task)
+    me = tx.me()
+    if crew is None or me["name"] in (names.PERSON, tx.leader()):
+        return
+    worker = tx.one("worker_of_agent", agent=me["id"])
+    asked = ("review", crew["crew"], task, epoch)
+    if worker is None or tuple(worker[name] for name in ("role", "crew", "task", "judges")) != asked:
+        what = f"{task} belongs to {crew['crew']}, which has a reviewer of its own."
+        hint = "Tell the user what you found: `rook escalate`."
+        raise tx.refuse(errors.NotYours(what, hint, code="NOT_REVIEWER", attempt=authority.DECIDE))
 
 
 def _settle_reviewer(tx: Tx, me: Row, task: str, verdict: str, feedback: str) -> None:

@@ -34,6 +34,8 @@ def make(
     leaders = {names.key(str(each.get("id"))) for each in agents or () if each.get("role") == "leader"}
     if _known(tx) and leaders - {names.key(tx.leader())}:
         decide.require_user(tx, "say who leads a team")
+    if any(_changes_terms(tx, each) for each in team.parse({"agents": agents or []}, _known(tx)).agents):
+        decide.require_user(tx, "change the role, model or budget of an agent")
     return define(tx, definition={"agents": agents} if agents is not None else {})
 
 
@@ -119,6 +121,13 @@ def _apply(tx: Tx, asked: team.Definition, drop: Sequence[str]) -> dict[str, Any
         budget.look_at_team(tx)
     listed = {"agents": agents, "dropped": dropped, "groups": groups}
     return changed | {name: values for name, values in listed.items() if values}
+
+
+def _changes_terms(tx: Tx, each: team.Member) -> bool:
+    """Does this say something else of an agent that is there?"""
+    made = tx.find_agent(each.id)
+    row = tx.one("agent_terms", id=made["id"]) if made else None
+    return row is not None and any(row[name] not in (value, None, "") for name, value in each.said.items())
 
 
 def _define_agent(tx: Tx, each: team.Member) -> bool:

@@ -50,7 +50,8 @@ def start(
     ways: Annotated[dict[str, Any] | None, Arg("how its program is called for it: queue, resume", hidden=True)] = None,
 ) -> dict[str, Any]:
     """The agent joins, or goes on under the name that this process, or this session of its program, had before."""
-    known = name or mesh.bound_here(tx) or (_before(tx, host, host_id) if host_id else "")
+    before = _before(tx, host, host_id) if host_id and not mesh.is_nested(tx) else ""
+    known = name or mesh.bound_here(tx) or before
     facts = {"program": host, "model": model, "branch": branch}
     joined = mesh.enter(tx, known, facts, resume=True, terminal=terminal, by_hook=True)
     told = {way: address for way, address in (ways or {}).items() if way in (endpoints.QUEUE, endpoints.RESUME)}

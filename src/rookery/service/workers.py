@@ -58,20 +58,18 @@ def spawn(
     no_worktree: Annotated[bool, Arg("in the working copy you are in")] = False,
     seed: Annotated[bool, Arg("it begins with what your own session knows")] = False,
     program: Annotated[list[str] | None, Arg("the command of host script (repeatable: its words)")] = None,
-    crew: Annotated[str, Arg("of this crew", hidden=True)] = "",
-    role: Annotated[str, Arg("in a crew", choices=workers.ROLES, hidden=True)] = "",
     root: Annotated[str, Arg("the working copy", hidden=True)] = "",
     start: Annotated[str, Arg("the commit to begin at", hidden=True)] = "",
-    extra: Annotated[dict[str, Any] | None, Arg("what goes with it", kind="json", hidden=True)] = None,
 ) -> dict[str, Any]:
-    refuse_by_token(tx, bool(program or root or extra or start))
+    """Crew and role are given by `make` alone: a worker of a crew lands and reviews by that crew's terms."""
+    refuse_by_token(tx, bool(program or root or start))
     registered.refuse_place(tx, root)
-    more = dict(extra or {}) | _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
+    more = _said(worktree=worktree, no_worktree=no_worktree, program=program or [])
     if worktree and no_worktree:
         raise errors.BadInput("With a worktree of its own, or without?", "One of the two.")
     id = make(
-        tx, tx.me(), assignment, kind=kind, host=host, backend=backend, model=model, name=name, seed=seed, crew=crew,
-        role=role, root=root, start=start, extra=more,
+        tx, tx.me(), assignment, kind=kind, host=host, backend=backend, model=model, name=name, seed=seed, root=root,
+        start=start, extra=more,
     )  # fmt: skip
     tx.beat()
     notes = kinding.notes(tx, kind)

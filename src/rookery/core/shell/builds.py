@@ -67,6 +67,8 @@ def _packaged(words: list[str], site: Site) -> None:
     if (rest and (verb, rest[0]) in (("config", "set"), ("c", "set"))) or verb == "set":
         given_values = [each for word in rest for each in (word, word.partition("=")[2]) if each]
         site.may_write([*given_values, *(f"{each}/?" for each in given_values)])
+    if verb in ("config", "c", "set", "login", "logout", "adduser", "token"):
+        site.may_write(got.values("userconfig globalconfig"))
     for text in got.values("script-shell"):
         site.commands(text)
     if verb in _CHANGES_PACKAGE:
@@ -79,6 +81,8 @@ def _made(words: list[str], site: Site) -> None:
     got = given(_MAKE, words)
     for text in got.values("E"):
         _recipes(text, site)
+        if "shell" in text or "!=" in text:
+            site.searched("\n".join([*got.values("E"), *got.operands]))
     for word in got.operands:
         name, _, value = word.partition("=")
         if name in ("SHELL", ".SHELLFLAGS", "MAKEFLAGS", "GNUMAKEFLAGS"):

@@ -210,7 +210,11 @@ def _source(walker: Walker, words: list[str], state: State, frame: Frame, node: 
     site = CallSite(walker, state, frame, node)
     text = site.content(words[0]) if words else None
     if text is not None:
-        return walker.script(text, state, Frame())
+        if not words[1:]:
+            return walker.script(text, state, Frame())
+        inner = walker.script(text, state.given(tuple(words[1:])), Frame())
+        ok, failed = (each and each.given(state.parameters, state.variables) for each in (inner.ok, inner.failed))
+        return Outcome(ok, failed)
     if words[:1] in (["/dev/stdin"], ["-"]) and frame.stdin is not None:
         return walker.script(frame.stdin, state, Frame())
     walker.opaque(reading.SOURCED, node.source)
@@ -233,6 +237,8 @@ def _alias(walker: Walker, words: list[str], state: State, frame: Frame, node: C
             walker.suspect(" ".join([holes.shown(word), *walker.doubts]), state)
         elif equals and name:
             walker.aliases[name] = text
+            if text[-1:].isspace():
+                walker.suspect(walker.whole, state)  # the word after it is an alias too
     return both(state)
 
 

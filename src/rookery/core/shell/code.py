@@ -40,29 +40,30 @@ _READS = r"""
 """
 _VALUE = r"""(?:TEXT|[\w.$@]{1,99}(?:\[[^\]\n]{0,99}\])?(?:\(\))?)"""
 _NAMED = r"""(?:~,~(?:encoding|errors|newline|buffering)~=~[^,()]{1,30}){0,4}"""
-_TEXT = r"""[rbuf]{0,2}(?:'[^'\n]{0,300}'|"[^"\n]{0,300}")"""
+_TEXT = r"""[rbu]{0,2}(?:'[^'\n]{0,300}'|"[^"\n]{0,300}")"""
 
 _WRITES = r"""
-    \bopen\b | \bfopen\b | \bsysopen\b | write | unlink | \bremove\w{0,30}[\s(] | \brm\w*\( | rmtree | rmdir | rename |
-    truncate | \.touch\( | shutil | copy(?!right) | cpSync | \bcp\w*\( | \bmove\w*\b | \bmv\b | mkdir | symlink |
+    \bopen\b | \bfopen\b | _open\b | \bsysopen\b | write | unlink | \bremove | \brm\w*\( | rmtree | rmdir | rename |
+    truncate | \.touch\b | shutil | copy(?!right) | cpSync | \bcp\w*\( | \bmove\w*\b | \bmv\b | mkdir | symlink |
     \blink(?:Sync)?\s{0,9}[('"] | chmod | chown | utime | \bos\.replace\b | \)\.replace\( |
     \bsave\w{0,30}\s{0,9}\( | \bto_\w+\( | \bdump\( | appendFile | system | popen | Popen | spawn |
     subprocess | child_process | \bexec\w*\b |
     \beval\b | \bcompile\b | __import__ | importlib | getattr | base64 | b64 | fromhex | \bchr\( | fromCharCode |
     ctypes | codecs | \bqx\b | ` | FileUtils | File\.(?:open|new|delete) | IO\.(?:open|popen) |
     file_put_contents | fput |
+    [(,]\s{0,9}(?:fs|os|shutil)\s{0,9}[,)] | \b(?:fs|os)\s{0,9}\[ |
     passthru | proc_open | shell_exec | fileinput | inplace | in_place | \.output\b | \.once\b |
     \bINTO\s{1,9}(?:OUT|DUMP)FILE\b |
     ['"]\s{0,9}\+?> | [|]\s{0,9}['"] | ['"]\s{0,9}[|] | \bfile\s{1,9}(?:delete|rename|copy|mkdir) | \$\^I |
     \bdelete\b | \bsponge\b | ['"]\]\s{0,3}\( | \bfile\s{1,9}[ma]time\s{1,9}\S{1,300}\s{1,9}\d |
-    \bn?store\b | \btie\b | \bcreat\b | \bnew\s{1,9}IO:: | \b(?:cp|gzip)\s{1,9}['"] |
+    \buu\b | EnvBuilder | \bn?store\b | \btie\b | \bcreat\b | \bnew\s{1,9}IO:: | \b(?:cp|gzip)\s{1,9}['"] |
     \b(?:INSERT|REPLACE)\s{1,9}INTO\b | \bUPDATE\s{1,9}\w{1,99}\s{1,9}SET\b | \bDELETE\s{1,9}FROM\b |
     \b(?:CREATE|DROP|ALTER)\s{1,9}(?:TABLE|INDEX|VIEW|TRIGGER|DATABASE|TEMP) | \bVACUUM\b | \bATTACH\b |
     \bexport\b | \btee\b | \bsed\s{1,9}-\w{0,9}i
 """
 
 _ARGUMENTS = re.compile(
-    r"\bargv\b|\bARGV\b|\bARGF\b|@ARGV|\$argv|\$_\b|<>|\bshift\b|\bargs\b|commandArgs|Deno\.args|\$0\b"
+    r"\bargv\b|fileinput|\bARGV\b|\bARGF\b|@ARGV|\$argv|\$_\b|<>|\bshift\b|\bargs\b|commandArgs|Deno\.args|\$0\b"
 )
 _STDIN = re.compile(
     r"stdin|STDIN|\binput\(|\bgets\b|readline|<>|/dev/stdin|\$_\b|\bfd\s{0,9}0\b|readFileSync\(0|php://input|\bopen\(\s{0,9}0\b"
@@ -149,8 +150,11 @@ _reads = re.compile(
 _writes = re.compile(_WRITES, re.VERBOSE | re.IGNORECASE)
 _DEEP = re.compile(
     r"rmtree|\brm\w{0,30}\s{0,9}\(|rm\s{1,9}-\w{0,9}r|rmdir|rename|move|\bmv\b|rm_r|remove_(?:dir|tree|entry)|glob|walk|listdir|scandir|"
-    r"copytree|cpSync|extract|unpack|recursive|readdir|iterdir|Dir\b|FileUtils|find\b|\bxargs\b|rglob|delTree|-r"
+    r"copytree|cpSync|extract|unpack|recursive|readdir|iterdir|Dir\b|FileUtils|find\b|\bxargs\b|rglob|delTree|EnvBuilder|-r"
 )
+
+
+_RENAMED = re.compile(r"\b(?:print|open|require|puts|echo|say|log)\s{0,9}=(?!=)|\bas\s{1,9}(?:print|open)\b")
 
 
 class Judged:
@@ -165,7 +169,7 @@ def judge(text: str) -> Judged | None:
     """What is left of inline code without what only reads, and what else it looks at; None if it writes nothing."""
     if len(text) > JUDGED_LIMIT:
         return Judged(text, arguments=True, stdin=True, environment=True, deep=True)
-    left = _reads.sub(_without, text)
+    left = text if _RENAMED.search(text) else _reads.sub(_without, text)
     if not _writes.search(left) and not _has_unknown_call(left):
         return None
     return Judged(

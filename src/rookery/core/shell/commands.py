@@ -67,11 +67,11 @@ class CallSite:
         judged = code.judge(holes.shown(text))
         if judged is None:
             return
-        if re.search(r"/dev/stdin|/fd\b|/proc\b", text):
+        if re.search(r"/dev/stdin|/fd\b|/proc\b|\bf(?:chmod|chown|truncate)\b|(?:chmod|chown|utime)\(\s{0,9}\d", text):
             self.may_write(self._walker.opened())
         for row in code.embedded(text):
             self.shell(row[0], ()) if len(row) == 1 else self.run(row)
-        texts = [judged.text, *self._walker.doubts]
+        texts = [judged.text, *self._walker.doubts, *self._walker.filled_data()]
         texts += list(arguments or ()) if judged.arguments else []
         for argument in arguments or () if judged.arguments else ():
             if any(char.isspace() for char in argument):
@@ -113,6 +113,18 @@ class CallSite:
     def fill(self, field: str, text: str | None) -> None:
         if text is not None and self.folder is not None and holes.is_plain(field):
             self._walker.fill(under(self.folder, field), text)
+
+    def plant(self, field: str) -> None:
+        self._walker.planted[self.path(field)] = None
+
+    def planted(self) -> list[str]:
+        return list(self._walker.planted)
+
+    def path(self, field: str) -> str:
+        return under(self.folder or "", field)
+
+    def filled_data(self) -> list[str]:
+        return self._walker.filled_data()
 
     def searched(self, text: str, *, deep: bool = False) -> None:
         if text.strip():
@@ -272,6 +284,10 @@ def program(
     elif not _told(name, rest, site):
         _opaque(words[0], name, rest, site)
     _note_outputs(name, rest, site)
+    if walker.planted or name in programs.COMPILERS:
+        from . import planted
+
+        planted.note(words[0], name, rest, site)
     if walker.is_captured and walker.emissions == before:
         walker.emit(_printed(name, rest, site, known_files=walker.has_contents))
     return both(state)

@@ -185,6 +185,8 @@ def perl(name: str, words: list[str], site: Site) -> None:
         if any(each.startswith("ExtUtils::Command") for each in modules):
             site.may_write(files, deep=True)
         _perl_code(codes, files, site, debugs=got.has("d"), switches=got.has("s"))
+    if any("$^I" in code for code in codes):
+        site.may_write(files)
     if got.has("i") and (codes or got.has("p n")):
         for file in files if codes else files[1:]:
             rewritten(file, got.values("i")[-1], site)

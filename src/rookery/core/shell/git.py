@@ -8,6 +8,7 @@ import re
 from itertools import pairwise
 
 from . import holes, reading
+from .code import shell_may_write
 from .edits import diff_paths, search_feeders
 from .files import with_parents
 from .options import Given, given, names
@@ -90,6 +91,8 @@ def git(name: str, words: list[str], site: Site) -> None:
     shown = (site.definition("git: diff"), site.variable("GIT_EXTERNAL_DIFF"))
     for program in filter(None, shown if command in _SHOW_DIFFS else ()):
         _run_on_files(program, rest, site)
+    if site.definition("git: runs") or any("/.git/" in path or path.endswith(_GIT_FILES) for path in site.planted()):
+        site.searched("\n".join([*rest, *site.filled()]))  # a filter, hook or alias of this command may run
     _command(command, rest, site)
 
 
@@ -97,6 +100,10 @@ _WRITTEN_KEYS = r"trace2\..*|core\.worktree|.*output.*|.*directory|.*logfile"  #
 
 
 _DIFF_KEYS = r"diff\.external|diff\..*\.(?:command|textconv)|(?:diff|merge)tool\..*\.(?:cmd|path)"
+_RUN_KEYS = (
+    r"filter\..*|trailer\..*|merge\..*\.driver|hook\..*|core\.(?:fsmonitor|hookspath|editor|pager)|gpg\..*program"
+)
+_GIT_FILES = ("/.gitattributes", "/.gitconfig", "/.gitmodules")
 _SHOW_DIFFS = names("diff show log difftool mergetool diff-tree diff-index diff-files")
 
 
@@ -104,6 +111,8 @@ def _run_on_files(program: str, words: list[str], site: Site) -> None:
     """A program that git runs with files of the working tree: those that its words name."""
     site.commands(program)
     paths = [word for word in words if word and not word.startswith("-") and holes.is_plain(word)]
+    if shell_may_write(program):
+        site.may_write(paths, deep=True)
     site.shell(" ".join([program, *("'" + path.replace("'", "'\\''") + "'" for path in paths)]), ())
 
 
@@ -116,6 +125,8 @@ def _configured(key: str, value: str, site: Site) -> None:
         site.define("git: diff", value)
     if key.lower().startswith("credential"):
         site.may_write(re.findall(r"--file[= ]{1,9}(\S{1,999})", value))
+    if re.fullmatch(_RUN_KEYS, key.lower()) and shell_may_write(value):
+        site.define("git: runs", value)
     if key.lower().startswith("alias."):
         site.define(f"git {key[6:]}", value)
 
@@ -125,7 +136,7 @@ def _aliased(command: str, words: list[str], site: Site) -> bool:
     if text is None:
         return False
     if text.startswith("!"):
-        site.shell(text[1:], ("", *words))
+        site.shell(f'{text[1:]} "$@"', ("", *words))  # as git runs it
     elif text.split()[:1] != [command]:
         git("git", [*text.split(), *words], site)
     return True

@@ -124,6 +124,8 @@ def _module(words: list[str], site: Site) -> None:
         site.may_write(operands[1:2])
     elif words[:1] == ["trace"]:
         _traced(words[1:], site)
+    elif words[:1] == ["lib2to3"]:
+        site.may_write(operands, deep=True)
     elif words[:1] == ["timeit"]:
         site.code("\n".join(words[1:]))
     elif words[:1] == ["pdb"]:
@@ -218,6 +220,8 @@ def _database(words: list[str], site: Site) -> None:
 
 def named(words: list[str], site: Site, *, operands: bool = False) -> None:
     """Paths in the words of an opaque program that an option says are rewritten; with `operands`, all of them."""
+    if len(words) > 1 and re.fullmatch(r"--(?:help|version)[\w-]*", words[0]):
+        site.may_write(words[1:])  # `cmake --version FILE`
     rewrites = any(re.fullmatch(_REWRITES, word) for word in words)
     if operands or rewrites:
         single = [word for word in words if not any(char.isspace() for char in word)]

@@ -21,6 +21,14 @@ _CACHES = frozenset(("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache
 _DESCRIPTOR = rf"/proc/(?:self|thread-self|{holes.MANY}|\d+)(?:/task/[^/]+)?/fd/"
 _STANDARD = {"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 _DOCUMENTS = (".md", ".txt", ".rst", ".csv", ".html", ".log", ".diff", ".patch")
+_CODE = (".py", ".pyw", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".pl", ".pm", ".rb", ".php", ".lua", ".mk", ".c",
+         ".h", ".cc", ".cpp", ".rs", ".go", ".java", ".cmake", ".el", ".tcl", ".R", ".awk",
+         ".sed", "akefile")  # fmt: skip
+# What prints the names of files anywhere in the working tree.
+_LISTS_TREE = (
+    r"\bgit\b[^|;&\n]{0,300}(?:\bls-files\b|\bls-tree\b|\bgrep\b[^|;&\n]{0,99}\s(?:-\w*[lLz]|--files-with)|--name-only|"
+    r"--name-status|\bstatus\b[^|;&\n]{0,99}\s-)|\brg\b[^|;&\n]{0,99}\s(?:-\w*l|--files)|\b(?:fd|fdfind|ag)\s"
+)
 
 Parse = Callable[[str], Block]
 Looks = Callable[[str], bool]
@@ -57,6 +65,10 @@ def descriptor(field: str) -> str:
     return _STANDARD.get(field, field)
 
 
+def _is_loadable(path: str, text: str) -> bool:
+    return bool(text.strip()) and not path.endswith(_DOCUMENTS)
+
+
 def _is_cache(path: str) -> bool:
     """What tools keep for themselves beside the files: nobody reserves it."""
     names = path.rsplit("/", 2)
@@ -82,6 +94,7 @@ class Notes:
         self.aliases: dict[str, str] = {}
         self.definitions: dict[str, str] = {}  # aliases of git
         self.searched_in: dict[str, None] = {}  # PATH, once it was set
+        self.planted: dict[str, None] = {}  # files this command wrote that a later program may load
 
     def reading(self) -> Reading:
         return Reading(
@@ -153,7 +166,10 @@ class Notes:
 
     def _may_write_shape(self, field: str, folder: str) -> None:
         texts = self.doubts if holes.is_told(folder) else [*self.doubts, *self.folder_doubts, field]
-        self.may_write(MayWrite((folder,), holes.shown("\n".join(texts)), shape=field))
+        text = holes.shown("\n".join(texts))
+        self.may_write(MayWrite((folder,), text, shape=field))
+        if not field.strip(holes.UNKNOWN + holes.SPLIT) and holes.is_told(folder) and re.search(_LISTS_TREE, text):
+            self._note(Write(folder, reading.clipped(text), Reach.BENEATH))
 
     def give_up(self, reason: str, command: str) -> None:
         """The rest is not followed: all of the text may write what it names."""
@@ -223,6 +239,8 @@ class Notes:
 
     def fill(self, path: str, text: str | None, *, append: bool = False) -> None:
         """The command puts this text into a file."""
+        if not reading.is_device(path) and (path.endswith(_CODE) if text is None else _is_loadable(path, text)):
+            self.planted[path] = None
         before = self._contents.get(path)
         if text is None:
             self._contents.pop(path, None)
@@ -236,6 +254,10 @@ class Notes:
 
     def filled_texts(self) -> list[str]:
         return [each.text for path, each in self._contents.items() if not path.endswith(_DOCUMENTS)]
+
+    def filled_data(self) -> list[str]:
+        """The texts of files that are neither documents nor code: what code may read names from."""
+        return [each.text for path, each in self._contents.items() if not path.endswith((*_DOCUMENTS, *_CODE))]
 
     def disk_text(self, path: str) -> str | None:
         """What a file contains when the command gets there, as far as nothing before may have changed it."""

@@ -202,6 +202,8 @@ ELSEWHERE = names(
     """
 )
 
+COMPILERS = names("gcc g++ cc c++ clang clang++ tcc rustc go javac kotlinc ghc nasm as ld swiftc zig nim valac")
+
 # Each the function of a module that is imported when the program is first met: a hook reads one command, and ends.
 RULES: dict[str, str] = {
     "cp": "files.copy", "gcp": "files.copy", "mv": "files.move", "gmv": "files.move", "ln": "files.link",

@@ -112,7 +112,9 @@ class Scope:
     def assigned(self, name: str, values: tuple[str, ...] | None) -> None:
         self.state = self._walker.set(self.state, name, values)
         table, _, key = name.partition("[")
-        if table in ("BASH_CMDS", "BASH_ALIASES") and values:
+        if table in ("BASH_CMDS", "BASH_ALIASES") and key in ("", "@]"):
+            self._walker.suspect(self._walker.whole, self.state)
+        elif table in ("BASH_CMDS", "BASH_ALIASES") and values:
             self._walker.aliases[key.removesuffix("]")] = values[-1]
 
     def operand(self, raw: str) -> tuple[str, ...] | None:
@@ -179,6 +181,7 @@ def sources(block: Block) -> str:
 
 def with_values(walker: "Walker", text: str) -> str:
     """The text of a command that prints something unknown; with all this command sets, if it prints that."""
+    text = "\n".join([text, *walker.filled_data()])
     if not re.search(_PRINTS_STATE, text):
         return text
     values = [value for values in walker.given.values() for value in values if value != UNKNOWN]

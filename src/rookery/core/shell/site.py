@@ -64,6 +64,22 @@ class Site(Protocol):
         """The program puts this text into a file."""
         ...
 
+    def plant(self, field: str) -> None:
+        """The program makes a program of that name."""
+        ...
+
+    def planted(self) -> list[str]:
+        """Paths of files that this command wrote so far and that a program may load."""
+        ...
+
+    def path(self, field: str) -> str:
+        """The path of a word, as `planted` has it."""
+        ...
+
+    def filled_data(self) -> list[str]:
+        """The texts of files that this command wrote and that are neither documents nor code."""
+        ...
+
     def searched(self, text: str, *, deep: bool = False) -> None:
         """Text that says what is written, in a form that is not read: it may write whatever it names."""
         ...

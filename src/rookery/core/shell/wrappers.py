@@ -131,7 +131,8 @@ def wrapped(name: str, wrapper: Wrapper, words: list[str], site: Site) -> None:
     doubt(got, site)
     if name == "env" and got.has("S"):
         site.opaque(reading.INTERPRETER)  # it splits the value by rules of its own
-        site.shell(" ".join([*got.values("S"), *map(_quoted, got.operands)]), ())
+        text = re.sub(r"\\c.*", "", " ".join(got.values("S"))).replace("\\_", " ").lstrip()
+        site.shell(" ".join([f"env {text}" if text.startswith("-") else text, *map(_quoted, got.operands)]), ())
         return
     for value in got.values("c call") if name in _COMMAND_BY_OPTION else []:
         site.shell(value, ())

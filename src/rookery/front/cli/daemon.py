@@ -178,7 +178,8 @@ def _announced(desk: Desk, where: dict[str, Any]) -> str:
     team = desk.options.team
     served = f"team {team}" if team else f"every team of this home; here {where['teamId']}"
     down = f"rook down --team {team}" if team else "rook down"
-    return f"Up at {where['url']} for {served} (pid {where['pid']}). `{down}` stops it.\n"
+    moved = f"Port {where['busyPort']} is in use by another process.\n" if "busyPort" in where else ""
+    return f"{moved}Up at {where['url']} for {served} (pid {where['pid']}). `{down}` stops it.\n"
 
 
 def _detach(desk: Desk, read: dict[str, Any], scope: instance.Scope) -> Reply:

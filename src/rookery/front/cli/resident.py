@@ -12,6 +12,7 @@ import os
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NoReturn, Protocol
 
 from rookery import app, door
@@ -132,7 +133,8 @@ class FastDoor:
         except (OSError, EOFError, ValueError):
             pass  # gone, too slow, or no client of ours: nothing was begun, or nobody is left who could be told
         finally:
-            writer.transport.abort()
+            with suppress(AttributeError):  # a transport that lost its connection after `close` has no loop any more
+                writer.transport.abort()
 
     def _welcomed(self, writer: asyncio.StreamWriter, accepted_s: float) -> CallerProcess | None:
         """The caller if it is served here; None for others, who find the door closed and run in their own process."""

@@ -1,6 +1,7 @@
 """The resident process: a socket, the lock of its scope, runtime.json, the sweeper, and an orderly end."""
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -39,6 +40,7 @@ HOST = "127.0.0.1"
 GRACE_S = 10
 TEAM_FILE, TEAM_FILE_LIMIT = "team.json", 1 << 20
 SSE_WATCHER = "_shutdown_watcher"
+PORTS_TRIED = 50
 DRAIN_S = 10  # for a drain, besides the time that workers are given
 SWEPT_TEAMS = 50  # per tick; the others wait for the next ones
 SETTINGS: Mapping[str, Any] = {
@@ -76,7 +78,7 @@ def run(
                 if scope.mark:
                     _define_team(house, os.path.join(os.path.dirname(scope.mark), TEAM_FILE))
                 left = asyncio.run(
-                    serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team)))
+                    serve(daemon, listener, lambda: told(_announced(holder, listener, token, house.team, port)))
                 )
             holder.tell_end(left)
             log.info("down; %s", "; ".join(f"{what}: {some or 'none'}" for what, some in left.items()))
@@ -109,26 +111,40 @@ def _logged(house: app.House, scope: instance.Scope, token: str) -> Generator[No
         logs.stop(handler)
 
 
-def _announced(holder: instance.Instance, listener: socket.socket, token: str, team: str) -> dict[str, Any]:
-    where = holder.announce(f"http://{HOST}:{listener.getsockname()[1]}", token) | {"teamId": team}
+def _announced(holder: instance.Instance, listener: socket.socket, token: str, team: str, asked: int) -> dict[str, Any]:
+    """Where the daemon answers; with `busyPort` if another process has the port that was asked for."""
+    port = listener.getsockname()[1]
+    where = holder.announce(f"http://{HOST}:{port}", token) | {"teamId": team}
+    where |= {"busyPort": asked} if asked not in (0, port) else {}
     log.info("up at %s for team %s, pid %d, version %s", where["url"], team, where["pid"], VERSION)
     return where
 
 
 def _bound(port: int) -> socket.socket:
+    """Listen on the port, or on the next free one if it is in use; 0 means any."""
+    for each in range(port, min(port + PORTS_TRIED, 1 << 16) if port else 1):
+        try:
+            return _bound_to(each)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise _no_port(f"Port {each} can not be used: {os.strerror(error.errno or 0)}.") from error
+    raise _no_port(f"Port {port} and the {PORTS_TRIED - 1} after it are in use.")
+
+
+def _no_port(what: str) -> errors.Refused:
+    return errors.Refused(what, "`rook up --port 0` takes any free one.", code="PORT_TAKEN")
+
+
+def _bound_to(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # connections inherit it
     try:
         listener.bind((HOST, port))
         listener.listen(BACKLOG)  # whoever reads runtime.json can connect at once
-    except OSError as error:
+    except OSError:
         listener.close()
-        raise errors.Refused(
-            f"Port {port} can not be used: {os.strerror(error.errno or 0)}.",
-            "`rook up --port 0` takes any free one.",
-            code="PORT_TAKEN",
-        ) from error
+        raise
     listener.setblocking(False)
     return listener
 

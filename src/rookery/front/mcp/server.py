@@ -1,6 +1,7 @@
 """The protocol: tools and resources of whoever sits at a connection, through the `mcp` package."""
 
 import contextlib
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from rookery.core import errors
 from rookery.version import VERSION
@@ -191,8 +194,32 @@ def _known(uri: str) -> str:
 
 async def _serve(seat: Seat) -> None:
     door = Door(lambda _context: seat)
-    async with stdio_server() as (incoming, outgoing):
-        await door.server.run(incoming, outgoing, door.server.create_initialization_options())
+    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as group:
+        readable, taken = anyio.create_memory_object_stream[Any](0)
+        group.start_soon(_pass_on, incoming, readable, outgoing)
+        await door.server.run(taken, outgoing, door.server.create_initialization_options())
+        group.cancel_scope.cancel()
+
+
+async def _pass_on(incoming: Any, readable: Any, outgoing: Any) -> None:
+    """Hand messages to the server. A line that is no message is answered: the server would leave its sender waiting."""
+    async with readable:
+        async for message in incoming:
+            if isinstance(message, Exception):
+                await outgoing.send(SessionMessage(_unreadable(message)))
+            else:
+                await readable.send(message)
+
+
+def _unreadable(error: Exception) -> types.JSONRPCError:
+    told = error.errors()[0] if isinstance(error, ValidationError) else {}
+    try:
+        id = json.loads(told.get("input", "")).get("id")
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        id = None
+    why = f"This is no message of the protocol: {told.get('msg', 'it can not be read')}."
+    error_data = types.ErrorData(code=types.PARSE_ERROR, message=why)
+    return types.JSONRPCError(jsonrpc="2.0", id=id if isinstance(id, int | str) else None, error=error_data)
 
 
 def serve(seat: Seat) -> None:

@@ -15,6 +15,11 @@ WHERE c.team = :team AND c.id = :id;
 SELECT c.*, a.name AS starter FROM crews c JOIN agents a ON a.team = c.team AND a.id = c.started_by
 WHERE c.team = :team AND c.plan = :plan ORDER BY c.n DESC LIMIT 1;
 
+-- name: crew_of_task
+-- The crew whose worker did a task, or does it.
+SELECT w.crew FROM workers w
+WHERE w.team = :team AND w.task = :task AND w.task <> '' AND w.role <> 'review' AND w.crew <> '' ORDER BY w.n DESC LIMIT 1;
+
 -- name: crews
 -- Crews, the newest first.
 SELECT c.*, a.name AS starter FROM crews c JOIN agents a ON a.team = c.team AND a.id = c.started_by
@@ -84,6 +89,15 @@ UPDATE workers SET base = :base WHERE team = :team AND id = :id AND state = 'run
 -- name: plan_without_review
 -- Nobody judges what is done in this plan from now on.
 UPDATE tasks SET review = '' WHERE team = :team AND plan = :plan AND review = 'wanted';
+
+-- name: plan_with_review
+-- Tasks that are added to this plan are reviewed.
+UPDATE plans SET review = 1 WHERE team = :team AND id = :plan;
+
+-- name: review_tasks_of_plan
+-- A crew judges what its plan says nothing about.
+UPDATE tasks SET review = 'wanted'
+WHERE team = :team AND plan = :plan AND review = '' AND status IN ('blocked', 'pending', 'in_progress');
 
 -- name: set_crew_terms
 -- How far its planning is.
