@@ -27,9 +27,11 @@ def admit(tx: Tx, verb: Verb, args: Mapping[str, Any]) -> Mapping[str, Any]:
         from . import daemon_token  # clients over HTTP only
 
         daemon_token.admit(tx, verb)
-    elif verb.writes and tx.tree is not None and not tx.tree.names and not verb.name.startswith(_NAMELESS):
-        if verb.who not in (authority.USER, authority.JUDGE):  # these are refused and recorded below
-            raise authority.no_name()
+    elif (
+        verb.writes and tx.tree is not None and not tx.tree.names and not verb.name.startswith(_NAMELESS)
+        and verb.who not in (authority.USER, authority.JUDGE)  # these are refused and recorded below
+    ):  # fmt: skip
+        raise authority.no_name()
     _check_mark(tx, verb)
     return args
 

@@ -2,6 +2,7 @@
 
 import re
 
+from .code import shell_may_write
 from .interpreters import given_text, named
 from .options import given, names
 from .site import Site
@@ -59,6 +60,8 @@ def _packaged(words: list[str], site: Site) -> None:
     for text in got.values("c"):
         site.shell(text, ())
     verb, *rest = got.operands or [""]
+    if verb in ("pkg", "set-script"):
+        site.plant("package.json")
     for word in rest if verb in ("pkg", "set-script") else ():
         site.shell(word.partition("=")[2] or word, ()) if any(char.isspace() for char in word) else None
     if "--" in words:
@@ -81,8 +84,10 @@ def _made(words: list[str], site: Site) -> None:
     got = given(_MAKE, words)
     for text in got.values("E"):
         _recipes(text, site)
-        if "shell" in text or "!=" in text:
-            site.searched("\n".join([*got.values("E"), *got.operands]))
+    own = [text for file in got.values("f") if (text := site.content(file) or site.feeders(file))]
+    recipes = "\n".join([*got.values("E"), *own])
+    if not got.has("n q v") and (shell_may_write(recipes) or "$(file" in recipes):
+        site.searched("\n".join([recipes, *got.operands, *site.environment()]))
     for word in got.operands:
         name, _, value = word.partition("=")
         if name in ("SHELL", ".SHELLFLAGS", "MAKEFLAGS", "GNUMAKEFLAGS"):

@@ -1,5 +1,6 @@
 """What the shell's own commands do to the shell."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -48,7 +49,8 @@ def _cd(walker: Walker, words: list[str], state: State, frame: Frame, node: Call
         return _gone(walker, state, home, sure=False)
     targets = tuple(got.operands)  # only one of several counts: the others are expansions that may be empty
     found = [f"{place}/{each}" for each in targets if not each.startswith(("/", ".")) for place in _search_path(walker)]
-    return _gone(walker, state, (*targets, *found), sure=not target.strip("./") and target != "" and len(targets) == 1)
+    gone = _gone(walker, state, (*targets, *found), sure=not target.strip("./") and target != "" and len(targets) == 1)
+    return gone if len(targets) == 1 else Outcome(gone.ok, state)  # it refuses two
 
 
 def _search_path(walker: Walker) -> list[str]:
@@ -176,7 +178,7 @@ def _taken(walker: Walker, name: str, names: list[str], array: bool, state: Stat
     """`read` and `mapfile`: the lines of standard input, where they are known. Any of them may be the one."""
     if frame.stdin is None and frame.feeders:
         walker.doubts.append(sources(frame.feeders))
-    elif frame.stdin is None and "coproc" in walker.whole:
+    elif frame.stdin is None and re.search(r"\bcoproc\b|\bexec\b[^;\n]*<", walker.whole):
         walker.doubts.append(walker.whole)
     known = name in ("read", "mapfile", "readarray") and frame.stdin is not None and "\0" not in frame.stdin
     lines = [line for line in (frame.stdin or "").split("\n") if line.strip()] if known else []

@@ -25,7 +25,9 @@ def dispatch(walker: Walker, words: list[str], state: State, frame: Frame, node:
     if name in walker.aliases and node.words[0].source == name:
         return _aliased(walker, words, state, frame, node)
     if name in ("command", "builtin", "time", "exec") and rest and not rest[0].startswith("-"):
-        return walker.deeper(lambda: dispatch(walker, rest, state, frame, node), state, node.source)
+        inner = state if name == "time" else state._replace(functions={})  # they pass functions by
+        outcome = walker.deeper(lambda: dispatch(walker, rest, inner, frame, node), inner, node.source)
+        return Outcome(*(each and each._replace(functions=state.functions) for each in (outcome.ok, outcome.failed)))
     if name in BUILTINS:
         before = walker.emissions
         outcome = BUILTINS[name](walker, rest, state, frame, node)

@@ -51,7 +51,9 @@ _WRITES = r"""
     \beval\b | \bcompile\b | __import__ | importlib | getattr | base64 | b64 | fromhex | \bchr\( | fromCharCode |
     ctypes | codecs | \bqx\b | ` | FileUtils | File\.(?:open|new|delete) | IO\.(?:open|popen) |
     file_put_contents | fput |
-    [(,]\s{0,9}(?:fs|os|shutil)\s{0,9}[,)] | \b(?:fs|os)\s{0,9}\[ |
+    [(,]\s{0,9}(?:fs|os|shutil)\s{0,9}[,)] | \bFileType\b |
+    \bfs\.(?!read|exists|stat|lstat|access|promises|constants|watch|createRead|open)\w |
+    \bflags?['"]?\s{0,9}: | \b(?:fs|os)\s{0,9}\[ |
     passthru | proc_open | shell_exec | fileinput | inplace | in_place | \.output\b | \.once\b |
     \bINTO\s{1,9}(?:OUT|DUMP)FILE\b |
     ['"]\s{0,9}\+?> | [|]\s{0,9}['"] | ['"]\s{0,9}[|] | \bfile\s{1,9}(?:delete|rename|copy|mkdir) | \$\^I |
@@ -63,7 +65,7 @@ _WRITES = r"""
 """
 
 _ARGUMENTS = re.compile(
-    r"\bargv\b|fileinput|\bARGV\b|\bARGF\b|@ARGV|\$argv|\$_\b|<>|\bshift\b|\bargs\b|commandArgs|Deno\.args|\$0\b"
+    r"\bargv\b|fileinput|\bARGV\b|\bARGF\b|@ARGV|\$argv|\$_\b|<>|\bshift\b|\bpop\b|argparse|\bargs\b|commandArgs|Deno\.args|\$0\b"
 )
 _STDIN = re.compile(
     r"stdin|STDIN|\binput\(|\bgets\b|readline|<>|/dev/stdin|\$_\b|\bfd\s{0,9}0\b|readFileSync\(0|php://input|\bopen\(\s{0,9}0\b"
@@ -154,7 +156,10 @@ _DEEP = re.compile(
 )
 
 
-_RENAMED = re.compile(r"\b(?:print|open|require|puts|echo|say|log)\s{0,9}=(?!=)|\bas\s{1,9}(?:print|open)\b")
+_RENAMED = re.compile(
+    r"\b(?:print|open|require|puts|echo|say|log|read\w*)\s{0,9}=(?!=)|\bas\s{1,9}(?:print|open)\b|[@$]\{\s{0,9}[\[\\]|"
+    r":\s{0,9}read\w+\s{0,9}[,}]|\bflags?['\"]?\s{0,9}:|require\.extensions"
+)
 
 
 class Judged:

@@ -258,7 +258,14 @@ def _known_as(name: str) -> str:
     if re.fullmatch(r"/proc/(?:self|thread-self|\d{1,9})/exe", name):
         return "bash"
     folder, slash, last = name.rpartition("/")
-    if not slash or folder in _PLACES or folder.endswith((".venv/bin", "venv/bin", "node_modules/.bin")):
+    if last.startswith("git-") and folder.endswith("git-core"):
+        return last
+    if (
+        not slash
+        or folder in _PLACES
+        or (wrappers.is_command(last) or last in programs.INTERPRETERS)
+        or folder.endswith((".venv/bin", "venv/bin", "node_modules/.bin"))
+    ):
         return last
     return name
 
@@ -280,6 +287,7 @@ def program(
     before = walker.emissions
     if walker.is_planted(words[0], state.folders):
         site.opaque(reading.PROGRAM_UNKNOWN)
+        site.searched("\n".join(rest))
         _opaque(words[0], words[0].rpartition("/")[2] + " ", rest, site)
     elif not _told(name, rest, site):
         _opaque(words[0], name, rest, site)

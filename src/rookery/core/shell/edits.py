@@ -53,6 +53,8 @@ def _sed_script(script: str, site: Site) -> None:
         site.opaque(reading.SCRIPT, holes.shown(script))
         site.commands(script)
         site.may_write([name.rstrip() for name in re.findall(r"[wW][ \t]{0,9}([^\s;][^\n]{0,999})", script)])
+        if re.search(r"(?:^|[\s;{\d$])e|\Ws?\w{0,9}e\w{0,9}(?:$|[;}\s])", script):  # it runs what it reads
+            site.searched("\n".join([script, site.stdin if site.stdin is not None else site.feeders()]))
     for file in files or []:
         site.write(file)
 
@@ -185,8 +187,11 @@ def perl(name: str, words: list[str], site: Site) -> None:
         if any(each.startswith("ExtUtils::Command") for each in modules):
             site.may_write(files, deep=True)
         _perl_code(codes, files, site, debugs=got.has("d"), switches=got.has("s"))
-    if any("$^I" in code for code in codes):
-        site.may_write(files)
+    if any("$^I" in code for code in codes) or any(re.match(r"-[acfglnpsStTuUwWX0-7]*i", word) for word in words):
+        site.may_write([word for word in words if not word.startswith("-")])
+    for file in files:
+        if file[:1] in (">", "|", "+") or file[-1:] == "|":
+            site.searched(file)  # perl opens it as a command or for writing
     if got.has("i") and (codes or got.has("p n")):
         for file in files if codes else files[1:]:
             rewritten(file, got.values("i")[-1], site)

@@ -271,6 +271,8 @@ def edited(name: str, words: list[str], site: Site) -> None:
         return
     batch = bool(scripts) or "-es" in words or "--batch" in words or name in ("ed", "ex", "red")
     for file in files:
+        if file.startswith("!"):
+            site.searched(file)
         if batch:
             site.write(file)
         else:

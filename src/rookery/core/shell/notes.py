@@ -66,7 +66,7 @@ def descriptor(field: str) -> str:
 
 
 def _is_loadable(path: str, text: str) -> bool:
-    return bool(text.strip()) and not path.endswith(_DOCUMENTS)
+    return bool(text.strip()) and (not path.endswith(_DOCUMENTS) or path.endswith("CMakeLists.txt"))
 
 
 def _is_cache(path: str) -> bool:
@@ -94,6 +94,7 @@ class Notes:
         self.aliases: dict[str, str] = {}
         self.definitions: dict[str, str] = {}  # aliases of git
         self.searched_in: dict[str, None] = {}  # PATH, once it was set
+        self.has_computed_names: bool | None = None  # does it set variables by names that are words themselves?
         self.planted: dict[str, None] = {}  # files this command wrote that a later program may load
 
     def reading(self) -> Reading:
@@ -210,6 +211,8 @@ class Notes:
     def link(self, path: str, target: str) -> None:
         """From here on a write to `path`, or beneath it, is one to `target` as well."""
         path, target = descriptor(path), descriptor(target)
+        if "/bin/" in f"{path}{target}/" or "/.bin" in path:
+            self.planted[path] = None
         if len(self._links) < LINKS_LIMIT and path != target:
             self._links.setdefault(path, {})[target] = None
 

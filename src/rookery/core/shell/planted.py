@@ -9,12 +9,14 @@ import re
 from . import interpreters, programs
 from .builds import BUILDS
 from .options import names
+from .redirects import UNNAMED
 from .site import Site
 
 # They load these files by themselves.
 _LOADED = ("sitecustomize.py", "usercustomize.py")
 _PRELOADED = names("LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH BASH_ENV ENV")
 _FORMATTERS = names("ruff black eslint prettier mypy flake8 pylint isort biome stylelint rubocop")
+_READS_SETTINGS = names("bash sh dash zsh ksh vim vi ex nvim curl wget less git emacs")
 _LANGUAGES = names("python node ruby php perl lua luajit R Rscript julia java deno tsx ts-node tclsh guile")
 
 
@@ -25,6 +27,8 @@ def note(written: str, name: str, words: list[str], site: Site) -> None:
     made = site.planted()
     if made and any(variable in _PRELOADED for variable, _ in site.environ()):
         site.searched("\n".join(words))
+    if any(path.rpartition("/")[2].startswith(".") for path in made) and name in _READS_SETTINGS:
+        site.searched("\n".join([*words, *site.filled()]))
     if not made or not _is_lenient(written, name):
         return
     if name in programs.COMPILERS:
@@ -66,6 +70,8 @@ def _is_loaded(made: list[str], words: list[str]) -> bool:
         last = path.rpartition("/")[2]
         stem = last.partition(".")[0] or last
         folder = path.split("/")[-2:-1]
+        if path.startswith(UNNAMED):
+            return True
         names = (stem, last, *folder)
         if last in _LOADED or any(re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text) for each in names):
             return True

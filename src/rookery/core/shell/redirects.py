@@ -11,12 +11,16 @@ from .tree import Block, Broken, Redirect
 if TYPE_CHECKING:
     from .walk import Walker
 
+UNNAMED = "/?/"  # the folder of files whose path is not known
+
 
 def fill(walker: "Walker", files: list[tuple[str, bool]], text: str | None, state: State) -> None:
     for field, append in files:
         for folder in state.folders:
             if holes.is_plain(field) and (field.startswith("/") or holes.is_told(folder)):
                 walker.fill(reading.under(folder, field), text, append=append)
+            elif text:
+                walker.fill(f"{UNNAMED}{len(walker.planted)}", text)
 
 
 def open_descriptor(walker: "Walker", redirect: Redirect, state: State) -> None:

@@ -18,6 +18,8 @@ _PRINTS_STATE = (
 _PRINTS_FUNCTIONS = r"\b(?:dirs|set|declare|typeset|type|history|fc)\b"
 # Their values are parts of the command's own text.
 _SET_BY_SHELL = ("BASH_COMMAND", "FUNCNAME", "DIRSTACK", "BASH_ARGV", "BASH_SOURCE", "COPROC", "BASH_EXECUTION_STRING")
+# Commands that set a variable whose name is itself a word: `declare "$n=x"`, `export $(cat .env)`, `${!v}`.
+_SETS_BY_NAME = r"\b(?:declare|typeset|export|readonly|local)\s[^;&|\n]*[\"'$`]|\$\{!|\bselect\b|\beval\b"
 _DESCRIPTORS = 63  # the shell counts down from here
 
 
@@ -34,7 +36,7 @@ class Scope:
         if told is None or UNKNOWN in told:
             texts = [self._walker.origins.get(name, ""), *self._walker.given.get(name, ())]
             self._walker.doubts += [text for text in texts if text and text != UNKNOWN]
-            if name.partition("[")[0] in _SET_BY_SHELL:
+            if name.partition("[")[0] in _SET_BY_SHELL or sets_by_name(self._walker):
                 self._walker.doubts.append(self._walker.whole)
         return told
 
@@ -148,6 +150,13 @@ class Scope:
                 return [_without_key(field) for row in chosen for field in row]
             case _:
                 return None
+
+
+def sets_by_name(walker: "Walker") -> bool:
+    """Looked up once: the text may be long."""
+    if walker.has_computed_names is None:
+        walker.has_computed_names = bool(re.search(_SETS_BY_NAME, walker.whole))
+    return walker.has_computed_names
 
 
 def _without_key(field: str) -> str:

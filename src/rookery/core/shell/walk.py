@@ -5,6 +5,7 @@ a command that may fail goes on both ways. So what is reported may be more than 
 nothing was opaque.
 """
 
+import re
 from collections.abc import Callable
 from itertools import product
 
@@ -135,6 +136,7 @@ class Walker(Notes):
             case Broken(source, reason):
                 self.opaque(reason, source)
                 self.suspect(f"> {source}" if source[:1].isdecimal() else source, state)  # `3<<< text`
+                self.suspect(self.whole, state)  # names may be given in other parts
                 self.emit(None)
                 return both(state.lost())
             case _:
@@ -459,6 +461,11 @@ class Walker(Notes):
             if not name.startswith("-") and names[0] != "export" and names[0] != "readonly":
                 state = self.set(state, name, None)
         for word in node.words:
+            if "=" in word.source or "\\" in word.source:
+                self.doubts.append(word.source)
+                name = re.sub(r"[\"'\\]", "", word.source).partition("=")[0].rstrip("+")
+                state = self.set(state, name, None)
+                self.given.setdefault(name, {})[word.source.partition("=")[2].strip("\"'")] = None
             self.fields(word, state)
             if "$(" in word.source or "`" in word.source:
                 self.suspect(word.source, state)  # an index of an array is run

@@ -20,6 +20,7 @@ TEXT_LIMIT = 1 << 20  # characters of a command
 PARSED_LIMIT = 1 << 16  # characters of it that are parsed, without long heredocs
 MARKS_LIMIT = 3_000  # characters with a meaning in them
 READ_LIMIT = 1 << 16  # bytes of a file that a command reads: a patch, a list of names
+PIECES_LIMIT = 2  # groups of lines that are parsed at either end of a text beyond the limits
 HEREDOCS_LIMIT = 100  # looked at to be taken out
 
 _MARKS = "|&;()<>{}$`\"'\\[]=!#\n"
@@ -75,10 +76,29 @@ def parse(text: str) -> Block:
     if _is_heavy(text):
         text = _without_heredocs(text, kept) if "<<" in text else text
         if _is_heavy(text):
-            return (Broken(text, reading.TOO_LARGE),)
+            pieces = _pieces(text) if "<<" not in text else []
+            ends = pieces if len(pieces) <= 2 * PIECES_LIMIT else [*pieces[:PIECES_LIMIT], *pieces[-PIECES_LIMIT:]]
+            parsed = [each for piece in ends if not _is_heavy(piece) for each in parse(piece)]
+            return (*parsed, Broken(text, reading.TOO_LARGE))
     from .statements import Reader
 
     return Reader(text.encode("utf-8", "surrogatepass"), kept, _root).whole()
+
+
+def _pieces(text: str) -> list[str]:
+    """The lines of a long text in groups that are parsed one by one; a line that is too long is cut at semicolons. What
+    goes over the end of a group is not understood: the whole is searched for names besides."""
+    lines = [piece for line in text.split("\n") for piece in (line.split(";") if _is_heavy(line) else [line])]
+    groups: list[list[str]] = [[]]
+    size = marks = 0
+    for line in filter(str.strip, lines):
+        cost = sum(map(line.count, _MARKS)) + 1
+        if groups[-1] and (size + len(line) > PARSED_LIMIT // 2 or marks + cost > MARKS_LIMIT // 2):
+            groups.append([])
+            size = marks = 0
+        groups[-1].append(line)
+        size, marks = size + len(line), marks + cost
+    return ["\n".join(group) for group in groups]
 
 
 def _root(source: bytes) -> "Node":
