@@ -1,5 +1,10 @@
 """Models at work through real `rook mcp` processes."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -22,6 +27,34 @@ NAMED_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("reserve", {"paths": ["src/"]}),
     ("release", {"all": True}),
 )
+
+
+def test_a_line_that_is_no_message_is_answered(home: Path) -> None:
+    """A lone surrogate is no JSON text; its sender is not left waiting."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = [
+        {"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "send", "arguments": {"subject": "\ud800"}}},
+        {"id": 3, "method": "tools/call", "params": {"name": "who", "arguments": {}}},
+    ]  # fmt: skip
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home.parent), "ROOK_HOME": str(home), "ROOK_TEAM": TEAM}
+    with subprocess.Popen(
+        [sys.executable, "-m", "rookery", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ,
+        cwd=home.parent,
+    ) as served:  # fmt: skip
+        assert served.stdin is not None
+        assert served.stdout is not None
+        answers: dict[Any, Any] = {}
+        for line in lines:
+            served.stdin.write(json.dumps({"jsonrpc": "2.0", **line}) + "\n")
+            served.stdin.flush()
+            if "id" in line:
+                answer = json.loads(served.stdout.readline())
+                answers[answer["id"]] = answer
+        served.stdin.close()
+        assert served.wait(PATIENCE_S) == 0
+    assert answers[2]["error"]["code"] == -32700
+    assert "result" in answers[3]
 
 
 async def test_mail_goes_from_one_model_to_another(seats: Seats) -> None:

@@ -83,8 +83,7 @@ def test_a_worker_of_the_authors_own_crew_does_not_judge_it(shop: Shop) -> None:
     assert shop.stage.refused("task.review", below(shop, judge), id=task, verdict="SHIP").code == "OWN_WORK"
 
 
-@pytest.mark.parametrize("how", ["crew", "planner"])
-def test_a_crew_reviews_whatever_way_its_plan_was_made(shop: Shop, how: str) -> None:
+def test_a_crew_reviews_a_plan_that_says_nothing_of_reviews(shop: Shop) -> None:
     crew_of(shop)
     assert {shop.stage.call("task.show", id=id)["review"] for id in ("task-0001", "task-0002")} == {"wanted"}
 

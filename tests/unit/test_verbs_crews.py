@@ -211,6 +211,17 @@ def test_a_document_is_planned_reviewed_and_then_worked_off(stage: Stage) -> Non
                     "plan.pass.start", "plan.pass.done", "plan.done"]  # fmt: skip
 
 
+@pytest.mark.parametrize("review", [False, True])
+def test_a_planner_takes_no_review_away(stage: Stage, review: bool) -> None:
+    id = stage.call("plan.new", goal="A parser", spec="# PRD\nIt parses.", review=review)["id"]
+    stage.call("crew.run", stage.caller(tree="/work"), plan=id, passes=1)
+    step(stage)
+    answers(stage, PLANNED.replace('"title": "Lexer"', '"title": "Lexer", "review": false'))
+    step(stage)
+    tasks = [task["id"] for task in stage.call("plan.show", id=id)["tasks"]]
+    assert [stage.call("task.show", id=task)["review"] for task in tasks] == ["wanted", "wanted"]
+
+
 def test_a_plan_that_can_not_be_read_twice_fails_and_says_why(stage: Stage) -> None:
     id = stage.call("plan.new", goal="A parser", spec="# PRD")["id"]
     stage.call("crew.run", stage.caller(tree="/work"), plan=id, passes=1)
