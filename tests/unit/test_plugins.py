@@ -140,7 +140,7 @@ class Stage:
         return self
 
     def asked(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.folder / "asked.jsonl").read_text().splitlines()]
+        return [json.loads(line) for line in (self.folder / "asked.jsonl").read_text().split("\n")[:-1]]
 
 
 @pytest.mark.slow
