@@ -142,7 +142,7 @@ class Running:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            _, complaints = self.process.communicate(timeout=PATIENCE_S)
+            _, complaints = self.process.communicate(timeout=2 * PATIENCE_S)  # workers have 45 s of it
         finally:
             self.process.kill()
         return self.process.returncode, complaints.decode()

@@ -242,15 +242,16 @@ class Drain:
         return [] if self._task.cancelled() else self._task.result()
 
     async def _run(self) -> list[dict[str, Any]]:
+        left = [{"team": "", "id": "unknown", "state": "unknown", "pid": None}]
         try:
-            left = await self._supervisor.drain(self._limit_s)
-            await self._tidier.look()
-            return left
+            async with asyncio.timeout(self._limit_s + DRAIN_S):
+                left = await self._supervisor.drain(self._limit_s)
+                await self._tidier.look()
         except Exception:  # whatever goes wrong, the daemon ends: whoever asked for that waits
             log.exception("the workers could not be ended")
-            return [{"team": "", "id": "unknown", "state": "unknown", "pid": None}]
         finally:
             self._stop()
+        return left
 
 
 def _fast_door(daemon: Daemon) -> FastDoor:
